@@ -123,21 +123,6 @@ def test_a_path_takes_its_steps_on_few_rows(served):
     assert spent < 0.3 * STEPS * sum(point.n_iter for point in found)
 
 
-def test_a_path_learns_how_many_rows_it_needs():
-    X, y = data(n=600)
-    problem, control = Problem.from_data(X, y), Control(tol=1e-4)
-    along = Small().along(problem, control)
-    along.next_radius()
-    learned = []
-    for C in (0.5, 1.0, 4.0, 4.01):
-        along.solve(problem.with_weights(C * problem.weights), control, C, None, None)
-        learned.append(along.enough)
-    assert learned[0] == 0 < learned[2]
-    assert learned[2] // 2 <= learned[3] <= learned[2]
-    along.next_radius()
-    assert along.enough == 0
-
-
 # -- what it does not do ---------------------------------------------------------------
 
 

@@ -19,11 +19,10 @@ from wideberth.kernels.interior import Kind, SmallProblem, Steering, minimise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, LITTLE, MOST_STEPS
-from wideberth.solvers.base import Control, Outcome, PathSolver
+from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.estimate import can_be_estimated, estimated_slacks
 from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
 from wideberth.solvers.newton.solver import Newton
-from wideberth.solvers.newton.walk import rows_enough
 
 #: Largest number of entries of a dense table that is taken, 8 MB of float64 (20 000×50
 #: takes a half to all of the time that rounds or sweeps take).
@@ -61,65 +60,24 @@ def begins_with_estimate(problem: Problem) -> bool:
 
 
 class Small(Newton):
-    """Newton's method on small problems, and its rounds where that does not do.
+    """Newton's method on small problems, and that of all where it does not do.
 
     `slack` may hold slacks to begin with.
     """
+
+    quick = True
 
     def __init__(self, slack: np.ndarray | None = None):
         self.slack = slack
 
     def run(self, problem, control, start=None, decided=None):
         """By the compiled method from the slacks of `start`, if there is one."""
-        slack = self.slack if start is None else start.point.slack
-        found = solve_small(problem, control, slack)
+        slack, few = self.slack, 0
+        if start is not None:
+            slack, few = start.point.slack, start.rows
+        few = few if isinstance(few, int) else 0
+        found = solve_small(problem, control, slack, few)
         return super().run(problem, control, start, decided) if found is None else found
-
-    def along(self, problem, control):
-        """Begin at each point with the slacks that the points before predict."""
-        return _SmallPath(self)
-
-
-class _SmallPath(PathSolver):
-    """Slacks on the line through the two points before, linear in log C."""
-
-    carries = False
-    uses_decisions = False
-
-    def __init__(self, solver: Small):
-        super().__init__(solver)
-        self.first: Outcome | None = None  # under the radius before
-        self.past: list[tuple[float, Outcome]] = []  # at most two, the last one last
-        self.enough = 0  # rows that would have done before
-
-    def next_radius(self):
-        self.past, self.enough = [], 0
-
-    def accept(self, outcome, C):
-        if not self.past:
-            self.first = outcome
-        self.past = [*self.past[-1:], (C, outcome)]
-
-    def solve(self, problem, control, C, start, decided):
-        slack = self._slack(C)
-        found = solve_small(problem, control, slack, self.enough)
-        if found is None:
-            found = Newton.run(self.solver, problem, control)
-        if slack is not None and self.past:
-            self.enough = rows_enough(slack, found.point.slack, self.enough)
-        self.accept(found, C)
-        return control.judge(found)
-
-    def _slack(self, C: float) -> np.ndarray | None:
-        if not self.past:
-            return None if self.first is None else self.first.point.slack
-        here, last = self.past[-1]
-        slack = last.point.slack
-        if len(self.past) > 1:
-            before, earlier = self.past[0]
-            stride = np.log(C / here) / np.log(here / before)
-            slack = slack + stride * (slack - earlier.point.slack)
-        return slack
 
 
 def solve_small(
