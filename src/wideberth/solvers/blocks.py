@@ -561,9 +561,12 @@ class SignedParts(Inequalities):
         return self.problem.targets - self.rows.products(x)
 
     def begin(self, method):
+        """h is what Qx − Σα_ie_i asks for, as far as that is positive."""
         self.k = self._moves(method.x)
-        self.weight = np.full(self.k.size, float(np.mean(method.c)))
-        self.h = self.weight * method.mu / self.k
+        asked = self.k - self._moves(method.combined)
+        least = max(LITTLE * float(np.abs(asked).mean()), TINY)
+        self.h = np.maximum(asked, least)
+        self.weight = self.k * self.h / method.mu
 
     def stationarity(self, method):
         combined = self._moves(method.combined)

@@ -60,6 +60,11 @@ from wideberth.solvers.newton.settings import SETTINGS
 _PATIENCE = 10
 
 
+#: Most bytes that a step may need beside the data; a choice, half the memory of a small
+#: laptop.
+MOST_BYTES = 1 << 32
+
+
 @dataclass(frozen=True)
 class Start:
     """Where to start: a primal point with its margins Zw, and a_i = α_i/c_i."""
@@ -100,6 +105,7 @@ class InteriorPoint:
         barrier: np.ndarray | None = None,
         others: NoiseModel | None = None,
     ):
+        check_memory(problem)
         self.problem, self.c, self.xp = problem, problem.weights, namespace(problem.y)
         self.barrier = barrier
         self.signs = like(np.array([[-1.0], [1.0]]), self.c)
@@ -380,6 +386,9 @@ class InteriorPoint:
         self.room = at_least(TINY, _grown(self.room, t, room_rate))
         self.force = _grown(self.force, t, force_rate)
         self.last_change = change
+        if isinstance(self.factor, ThinFactor):  # whose last digits are not to be had
+            rows = self.block.rows
+            self.combined = rows.combine(self.alpha) + rows.folded
         self.block.refresh(self)
         self._measure()
 
@@ -390,6 +399,28 @@ def _grown(values, t: float, rate):
     rate += 1.0
     rate *= values
     return rate
+
+
+def check_memory(problem: Problem) -> None:
+    """Refuse a problem whose steps would need too much memory.
+
+    Systems are as large as the weights are many, or the rows, if these are fewer; sets
+    per sample count each row twice, boxes among them each weight.
+    """
+    n, weights, noise = problem.n, problem.rows.d, problem.noise
+    rows = n
+    if not noise.proportional:
+        rows, weights = (2 * n, weights) if noise.smooth else (n, 2 * weights)
+    few = min(rows, weights)
+    needed = 8.0 * few * (3 * few + 5 * weights)
+    if needed > MOST_BYTES and not is_foreign(problem.y):
+        raise ValueError(
+            f"X has {n} samples and {problem.rows.d} features; with {noise.name} noise "
+            f"the interior-point method would need about {needed / 1e9:.0f} GB, and "
+            f"{MOST_BYTES / 1e9:.0f} GB are allowed. Give fewer features (select or "
+            "project them) or, of error bars, fewer samples; noise='l2' has systems as "
+            "large as the samples are many, and solver='columns' takes noise='linf'."
+        )
 
 
 # -- weights of the rows' barriers -----------------------------------------------------
