@@ -6,11 +6,11 @@ OLDEST_TESTS := $(addprefix tests/, \
 	estimators/test_estimators.py estimators/test_sklearn_checks.py estimators/test_pipeline.py \
 	estimators/test_certify.py measurement/test_radius.py estimators/test_interoperation.py \
 	test_plotting.py estimators/test_model_selection.py cli/test_cli_report.py \
-	data/test_untrusted.py problem/test_noise.py problem/test_problem.py \
+	data/test_untrusted.py noise/test_shapes.py problem/test_problem.py \
 	problem/test_endpoints.py solvers/test_conic.py test_arguments.py \
-	problem/test_labels.py problem/test_covariance.py solvers/test_metamorphic.py \
+	problem/test_labels.py noise/test_covariance.py solvers/test_metamorphic.py \
 	estimators/test_trained_radius.py problem/test_rounding.py \
-	problem/test_error_bars.py solvers/test_measured.py estimators/test_measured_svc.py \
+	noise/test_error_bars.py solvers/test_measured.py estimators/test_measured_svc.py \
 	estimators/test_categories.py)
 
 .PHONY: reproduce reproduce-full test test-oldest test-machines lint format

@@ -30,11 +30,10 @@ from wideberth import (
     radius_from_std,
     solve,
 )
+from wideberth.noise import L2, Posteriors
+from wideberth.noise.polyhedra import L1, Linf
+from wideberth.noise.read_errors import read_errors
 from wideberth.problem import Problem
-from wideberth.problem.error_bars import Posteriors
-from wideberth.problem.noise import L2
-from wideberth.problem.polyhedra import L1, Linf
-from wideberth.problem.read_errors import read_errors
 
 N, D = 60, 3
 NAMES = ("mass", "temp", "size")

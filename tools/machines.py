@@ -31,8 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent
 NUMERICAL = (
     "data/test_dask", "estimators/test_certify", "estimators/test_estimators",
     "estimators/test_pipeline", "measurement/test_radius", "paper/test_reproduce",
-    "problem/test_covariance", "problem/test_endpoints", "problem/test_ends",
-    "problem/test_namespaces", "problem/test_noise", "problem/test_problem",
+    "noise/test_covariance", "problem/test_endpoints", "problem/test_ends",
+    "problem/test_namespaces", "noise/test_shapes", "problem/test_problem",
     "problem/test_range", "problem/test_rounding", "problem/test_rows",
     "screening/test_regions", "screening/test_screening", "solvers/test_conic",
     "solvers/test_control", "solvers/test_coordinate", "solvers/test_determinism",

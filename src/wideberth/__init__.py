@@ -14,13 +14,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
+    from wideberth.noise import Correlated
+    from wideberth.noise.polyhedra import Box, CrossPolytope
+    from wideberth.noise.read_errors import fill_errors
     from wideberth.notes import NullModelWarning
     from wideberth.path import path
     from wideberth.problem import Problem
     from wideberth.problem.endpoints import critical_radius
-    from wideberth.problem.noise import Correlated
-    from wideberth.problem.polyhedra import Box, CrossPolytope
-    from wideberth.problem.read_errors import fill_errors
     from wideberth.results import Path, Solution
     from wideberth.screening import Partition, screen
     from wideberth.solve import solve
@@ -33,9 +33,9 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 #: Where public names are.
 _HOMES = {
-    "Box": "wideberth.problem.polyhedra",
-    "Correlated": "wideberth.problem.noise",
-    "CrossPolytope": "wideberth.problem.polyhedra",
+    "Box": "wideberth.noise.polyhedra",
+    "Correlated": "wideberth.noise.ellipsoids",
+    "CrossPolytope": "wideberth.noise.polyhedra",
     "MeasuredSVC": "wideberth.estimators",
     "NullModelWarning": "wideberth.notes",
     "Partition": "wideberth.screening",
@@ -55,7 +55,7 @@ _HOMES = {
     "errors_from_quantities": "wideberth.measurement",
     "errors_from_replicates": "wideberth.measurement",
     "errors_from_sides": "wideberth.measurement",
-    "fill_errors": "wideberth.problem.read_errors",
+    "fill_errors": "wideberth.noise.read_errors",
     "make_robust_pipeline": "wideberth.estimators",
     "measured_scorer": "wideberth.estimators",
     "open_data": "wideberth.data",

@@ -22,10 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from wideberth.noise import ErrorBars, as_shape
 from wideberth.problem.arrays import concat, float64, is_foreign, like
-from wideberth.problem.error_bars import ErrorBars
 from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES
-from wideberth.problem.noise import as_shape
 from wideberth.problem.validation import check_per_sample
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from wideberth.data.chunks import Classes, DataError, Terms
 from wideberth.data.opening import names_values, open_labelled
 from wideberth.data.sources import Source
+from wideberth.noise import as_shape
+from wideberth.noise.read_errors import check_errors_alone
 from wideberth.notes import null_model
 from wideberth.problem.diagnosis import blur
 from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.noise import as_shape
-from wideberth.problem.read_errors import check_errors_alone
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_number, radius_or_default
 from wideberth.results import RampDescent, Solution, certified_solution

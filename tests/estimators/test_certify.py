@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from wideberth import Box, CrossPolytope, certify
-from wideberth.problem.noise import Correlated, as_shape
+from wideberth.noise import Correlated, as_shape
 
 SHAPES = ("l2", "linf", "l1", "scales", "box", "cross-polytope", "covariance")
 

@@ -24,8 +24,8 @@ from wideberth import (
     solve,
 )
 from wideberth.estimators.training_data import InMemory, binary_problems
+from wideberth.noise.read_errors import read_errors
 from wideberth.plotting import CertifiedAccuracyDisplay, MarginDisplay
-from wideberth.problem.read_errors import read_errors
 
 RNG = np.random.default_rng(7)
 N, D = 90, 3

@@ -25,8 +25,8 @@ from sklearn.svm import SVC, LinearSVC
 from benchmarks.datasets import Missing, libsvm
 from wideberth import Box, CrossPolytope, NullModelWarning, RobustLinearSVC, solve
 from wideberth.estimators import training_data
+from wideberth.noise import as_shape
 from wideberth.problem import Problem, equal_rows, presolve
-from wideberth.problem.noise import as_shape
 
 IRIS = load_iris(return_X_y=True)
 

@@ -34,7 +34,7 @@ from wideberth import (
 from wideberth.estimators.affine import steps_of
 from wideberth.estimators.images import Course, Images
 from wideberth.estimators.monotone import _sign, bends, domain
-from wideberth.problem.error_bars import Boxes
+from wideberth.noise import Boxes
 
 RNG = np.random.default_rng(11)
 N, D = 60, 3

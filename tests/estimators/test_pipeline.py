@@ -37,7 +37,7 @@ from wideberth import (
     solve,
 )
 from wideberth.estimators.affine import linear_map
-from wideberth.problem.noise import Correlated, as_shape
+from wideberth.noise import Correlated, as_shape
 
 X, Y = load_wine(return_X_y=True)
 TAU = X.std(axis=0) * np.linspace(0.05, 0.4, 13)

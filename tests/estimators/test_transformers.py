@@ -21,7 +21,7 @@ from sklearn.utils import all_estimators
 
 from wideberth import Box, CrossPolytope, RobustLinearSVC, make_robust_pipeline
 from wideberth.estimators.affine import linear_map
-from wideberth.problem.noise import as_shape
+from wideberth.noise import as_shape
 
 _RNG = np.random.default_rng(0)
 #: Positive data, so that logarithms and roots have something to say.

@@ -12,7 +12,7 @@ from wideberth.measurement.radius import (
     radius_from_std,
     scales_from_replicates,
 )
-from wideberth.problem.noise import as_shape
+from wideberth.noise import as_shape
 
 SCALES = np.array([0.2, 1.0, 3.0, 0.7])
 ROOT = np.array([[1.0, 0, 0, 0], [0.8, 0.5, 0, 0], [0, 0.3, 2.0, 0], [0, 0, 0.1, 1.0]])

@@ -12,13 +12,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import wideberth.problem.error_bars.covariances as covariances_module
+import wideberth.noise.covariances as covariances_module
 import wideberth.problem.folded as folded_module
 import wideberth.problem.problem as problem_module
 import wideberth.problem.rounding as rounding_module
 import wideberth.problem.rows as rows_module
 from measured import make_measured
 from problems import make_problem
+from wideberth.noise.sets import Noise
 from wideberth.problem import Folded
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.ramp import Ramp, with_cost
@@ -36,7 +37,6 @@ from wideberth.problem.rounding import (
     totals_rounding,
     well_inside,
 )
-from wideberth.problem.sets import Noise
 from wideberth.screening import Reduction
 from wideberth.screening.partition import Partition
 from wideberth.solvers.base import Control

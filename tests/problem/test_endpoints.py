@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from problems import INTERCEPTS, SHAPES, make_problem, problems
 from safety import parameters
 from wideberth import Box, CrossPolytope, NullModelWarning, solve
+from wideberth.noise import Ellipsoid
+from wideberth.noise.sets import Noise
 from wideberth.problem import Problem, diagnosis
 from wideberth.problem.endpoints import (
     Bracket,
@@ -20,8 +22,6 @@ from wideberth.problem.endpoints import (
     saturation_scale,
 )
 from wideberth.problem.layouts import as_rows
-from wideberth.problem.noise import Ellipsoid
-from wideberth.problem.sets import Noise
 from wideberth.solvers.conic import solve_conic
 
 

@@ -9,11 +9,11 @@ from sklearn import config_context
 
 from tall import INTERCEPTS, tall_data
 from wideberth import RobustLinearSVC, solve
+from wideberth.noise import L2
+from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like, scatter
 from wideberth.problem.layouts import as_rows
-from wideberth.problem.noise import L2
-from wideberth.problem.sets import Noise
 from wideberth.solvers.tall import proofs
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}

@@ -11,7 +11,15 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from problems import make_problem
-from wideberth.problem import Problem, covariance, equal_rows
+from wideberth.noise import (
+    Boxes,
+    Covariances,
+    Ellipsoids,
+    SumOfEllipsoids,
+    covariance,
+)
+from wideberth.noise.read_errors import read_variances
+from wideberth.problem import Problem, equal_rows
 from wideberth.problem.common_values import CommonValues
 from wideberth.problem.diagnosis import blur, out_of_range
 from wideberth.problem.endpoints import (
@@ -20,12 +28,6 @@ from wideberth.problem.endpoints import (
     _knapsack,
     project,
     saturation_scale,
-)
-from wideberth.problem.error_bars import (
-    Boxes,
-    Covariances,
-    Ellipsoids,
-    SumOfEllipsoids,
 )
 from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.limits import power_of_two
@@ -38,7 +40,6 @@ from wideberth.problem.presolve import (
     cut_radii,
     presolve,
 )
-from wideberth.problem.read_errors import read_variances
 from wideberth.screening import partition
 
 SEEDS = range(24)

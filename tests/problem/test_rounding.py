@@ -18,13 +18,22 @@ from mpmath import mpf
 from problems import make_problem
 from torture_oracle import support
 from wideberth import solve
+from wideberth.noise import (
+    L1,
+    L2,
+    Covariances,
+    Ellipsoid,
+    Ellipsoids,
+    Linf,
+    SumOfEllipsoids,
+)
+from wideberth.noise.error_bars import smooth_tangents
+from wideberth.noise.sets import Noise
+from wideberth.noise.shape import ScaledShape
 from wideberth.notes import not_converged, shortfall
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
-from wideberth.problem.error_bars import Covariances, Ellipsoids, SumOfEllipsoids
-from wideberth.problem.error_bars.sets import smooth_tangents
 from wideberth.problem.limits import BLOCK_ROWS
-from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem.rounding import (
     DualSums,
     accurate_sum,
@@ -35,8 +44,6 @@ from wideberth.problem.rounding import (
     well_inside,
 )
 from wideberth.problem.rows import gamma
-from wideberth.problem.sets import Noise
-from wideberth.problem.shape import ScaledShape
 from wideberth.screening import fold_samples
 from wideberth.screening.partition import _intercept_bracket
 from wideberth.screening.regions import build_region

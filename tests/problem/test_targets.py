@@ -24,7 +24,7 @@ from wideberth.problem.presolve import presolve
 from wideberth.screening import Partition, Reduction, screen_at_hand, screen_points
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.attempts import prove
-from wideberth.solvers.base import make_control
+from wideberth.solvers.base import Options
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.polish import _best_stretch
 from wideberth.solvers.registry import choose_solver
@@ -35,7 +35,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 def optimum(problem, solver="newton", tol=1e-9):
     """The pair that a solver proves."""
-    control = make_control(problem, tol, 10_000, None, None, 0.0, random_state=0)
+    control = Options(tol=tol, random_state=0).control(problem)
     with np.errstate(all="ignore"):
         return prove(problem, control, None, choose_solver(problem, solver).solve)
 

@@ -4,8 +4,8 @@ import pytest
 import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured, random_measured
 from safety import Reference, examine, examine_carried, examine_measured
+from wideberth.noise import Covariances
 from wideberth.problem import Pair
-from wideberth.problem.error_bars import Covariances
 from wideberth.screening import Screener, screen_points
 from wideberth.screening.bounds import TESTS, nameable_tests, quick_test
 from wideberth.screening.regions import REGIONS, Region

@@ -13,7 +13,7 @@ from tall import searched, tall_data
 from wideberth import Problem, solve
 from wideberth.data import Source
 from wideberth.data.chunks import Chunk, Terms
-from wideberth.problem.noise import as_noise
+from wideberth.noise import as_noise
 from wideberth.screening import fold_samples
 from wideberth.solvers.base import Control
 from wideberth.solvers.newton.rounds import solve_near

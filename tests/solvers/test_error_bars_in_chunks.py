@@ -11,7 +11,7 @@ from wideberth import Problem, solve
 from wideberth.data.chunks import Terms
 from wideberth.data.errors import DataError
 from wideberth.data.sources import Source
-from wideberth.problem.noise import L2
+from wideberth.noise import L2
 from wideberth.solvers.base import Control
 from wideberth.solvers.newton.rounds import dual_with_others
 from wideberth.solvers.tall.passes import Gather

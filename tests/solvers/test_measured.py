@@ -11,8 +11,8 @@ import wideberth
 from measured import FORMS, make_arguments
 from torture_oracle import Answer, Task, judge
 from wideberth import RobustLinearSVC, fill_errors, solve
+from wideberth.noise.read_errors import read_errors
 from wideberth.problem import Problem
-from wideberth.problem.read_errors import read_errors
 from wideberth.solvers.blocks import SmoothedSets
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton.rounds import Rounds
@@ -418,7 +418,7 @@ def test_steps_are_the_same_in_blocks(monkeypatch, intercept):
     X, y, options = make_arguments(5, n=60, d=3)
     problem = Problem.from_data(X, y, intercept=intercept, **options)
     whole, parts = InteriorPoint(problem), None
-    monkeypatch.setattr("wideberth.problem.error_bars.sets.CACHED_ENTRIES", 40)
+    monkeypatch.setattr("wideberth.noise.error_bars.CACHED_ENTRIES", 40)
     parts = InteriorPoint(problem)
     assert len(parts.block.pieces) > 3
     for _ in range(6):

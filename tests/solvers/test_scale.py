@@ -27,10 +27,10 @@ from wideberth.data.chunks import Chunk, Terms
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, physical_memory
+from wideberth.noise import L2, as_noise
 from wideberth.problem import Pair
 from wideberth.problem.endpoints import critical_scale
 from wideberth.problem.layouts import as_rows
-from wideberth.problem.noise import L2, as_noise
 from wideberth.screening import screen_points
 from wideberth.screening.bounds import quick_test
 from wideberth.solvers.base import Control

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from wideberth import Box, CrossPolytope
+from wideberth.noise import as_noise
 from wideberth.problem import Problem
-from wideberth.problem.noise import as_noise
 
 SHAPES = ("l2", "linf", "l1", "ellipsoid")
 #: All that a norm penalty may go with: scales per feature make polyhedra of the last.

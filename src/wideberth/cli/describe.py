@@ -24,9 +24,9 @@ from wideberth.cli.verdicts import doubts
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.estimators.training_data import InMemory, binary_problems
+from wideberth.noise.shape import Shape
 from wideberth.problem.endpoints import critical_radius, critical_scale
 from wideberth.problem.ramp import Beyond
-from wideberth.problem.shape import Shape
 
 #: Smallest number of steps of exactly one from row to row that is taken for a counter
 #: of rows; a choice, which only decides whether a warning is given.

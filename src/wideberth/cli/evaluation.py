@@ -33,7 +33,7 @@ from wideberth.cli.training import (
     search_grid,
 )
 from wideberth.cli.uncertainty import Uncertainty
-from wideberth.problem.error_bars import ErrorBars
+from wideberth.noise import ErrorBars
 
 #: Number of rows beyond which C of an ordinary SVM is tuned on a sample of so many. Of
 #: 100 000 rows of covtype it finds a C that is as accurate on others as that from all

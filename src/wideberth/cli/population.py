@@ -26,7 +26,7 @@ from wideberth.data import Table
 from wideberth.data.errors import quoted
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.measurement.goodness import lacks
-from wideberth.problem.error_bars import Posteriors
+from wideberth.noise import Posteriors
 
 
 def of_population(

@@ -21,7 +21,7 @@ from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
 from wideberth.data.streams import explained
 from wideberth.data.table import AT_ONCE
-from wideberth.problem.error_bars import ErrorBars
+from wideberth.noise import ErrorBars
 
 
 def run(options: PredictOptions) -> int:

@@ -25,7 +25,7 @@ from wideberth.estimators.affine import linear_map
 from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.scoring import BALANCED
-from wideberth.problem.error_bars import ErrorBars
+from wideberth.noise import ErrorBars
 
 #: Number of values of C that --cv chooses from.
 _POINTS = 12

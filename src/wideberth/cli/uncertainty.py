@@ -21,9 +21,9 @@ from wideberth.measurement.radius import (
     radius_from_std,
     scales_from_replicates,
 )
-from wideberth.problem.error_bars import ErrorBars
-from wideberth.problem.polyhedra import Box, CrossPolytope
-from wideberth.problem.shape import Shape
+from wideberth.noise import ErrorBars
+from wideberth.noise.polyhedra import Box, CrossPolytope
+from wideberth.noise.shape import Shape
 from wideberth.problem.validation import radius_or_default
 
 #: What noise with a scale for each feature is, by its shape.

@@ -18,14 +18,14 @@ import scipy.sparse as sp
 
 from wideberth.data.beside import Layout
 from wideberth.data.errors import DataError
+from wideberth.noise.read_errors import errors_beside, in_the_middle
+from wideberth.noise.sets import Noise
+from wideberth.noise.shape import Shape
 from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
 from wideberth.problem.labels import uniform
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.read_errors import errors_beside, in_the_middle
-from wideberth.problem.sets import Noise
-from wideberth.problem.shape import Shape
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
 
 Checksum = tuple[Any, ...]

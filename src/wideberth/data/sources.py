@@ -17,9 +17,9 @@ from wideberth.data.chunks import Checksum, Chunk, checksum
 from wideberth.data.errors import DataError, listed
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
 from wideberth.data.sampling import Draw, Drawn
+from wideberth.noise.read_errors import in_order_of
 from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.limits import DEVICE_ENTRIES
-from wideberth.problem.read_errors import in_order_of
 from wideberth.problem.validation import check_number, refuse_masked
 
 _log = logging.getLogger(__name__)

@@ -15,10 +15,9 @@ from wideberth.estimators.categories import (
     text_columns,
     with_exact,
 )
-from wideberth.problem.error_bars import Covariances, ErrorBars
+from wideberth.noise import Covariances, ErrorBars, as_shape, is_covariance
+from wideberth.noise.read_errors import read_errors
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import as_shape, is_covariance
-from wideberth.problem.read_errors import read_errors
 
 
 def check_asked_for(pipeline: Pipeline, params: dict) -> None:

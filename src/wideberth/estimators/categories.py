@@ -14,8 +14,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
+from wideberth.noise import align_noise, as_shape
 from wideberth.problem.feature_names import feature_names, listed, own_names
-from wideberth.problem.noise import align_noise, as_shape
 from wideberth.problem.validation import holds_numbers
 
 _ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)

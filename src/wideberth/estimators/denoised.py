@@ -33,11 +33,11 @@ from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.measurement.population import Posterior
 from wideberth.measurement.tables import BLOCK
 from wideberth.measurement.true_features import TrueFeatures
+from wideberth.noise import Covariances, Posteriors, keeps_apart
+from wideberth.noise.read_errors import in_order_of, read_variances
+from wideberth.noise.sums import ratio
 from wideberth.problem.arrays import host
-from wideberth.problem.error_bars import Covariances, Posteriors, keeps_apart
-from wideberth.problem.error_bars.sums import ratio
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.read_errors import in_order_of, read_variances
 from wideberth.problem.validation import float_array, radius_or_default
 
 

@@ -27,10 +27,10 @@ from wideberth.estimators.training_data import (
     read_rows,
     remedy_for_gaps,
 )
+from wideberth.noise import align_noise
+from wideberth.noise.read_errors import IN_SEARCHES, errors_beside, read_errors
 from wideberth.problem.arrays import host, is_foreign, like, namespace, pick
 from wideberth.problem.labels import class_labels, class_numbers
-from wideberth.problem.noise import align_noise
-from wideberth.problem.read_errors import IN_SEARCHES, errors_beside, read_errors
 from wideberth.problem.validation import (
     check_per_sample,
     radius_or_default,

@@ -35,9 +35,9 @@ from wideberth.estimators.one_vs_rest import (
     scaled_radius,
     statement_of,
 )
+from wideberth.noise import ErrorBars
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like, namespace
-from wideberth.problem.error_bars import ErrorBars
 from wideberth.problem.labels import refuse_mixture, uniform
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import (

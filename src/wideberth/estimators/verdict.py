@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from wideberth.certify import every_class
-from wideberth.problem.error_bars.sums import ratio
+from wideberth.noise.sums import ratio
 from wideberth.problem.validation import short
 
 

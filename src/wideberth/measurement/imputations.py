@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.measurement.radius import read_imputations
-from wideberth.problem.read_errors import read_variances
+from wideberth.noise.read_errors import read_variances
 from wideberth.problem.validation import short
 
 

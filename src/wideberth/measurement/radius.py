@@ -34,8 +34,8 @@ from math import ceil
 import numpy as np
 from scipy import stats
 
+from wideberth.noise import Shape, as_shape
 from wideberth.problem.feature_names import feature_names, own_names
-from wideberth.problem.noise import Shape, as_shape
 from wideberth.problem.validation import check_number, check_per_sample, float_array
 
 _COVERS = ("margin", "sample")

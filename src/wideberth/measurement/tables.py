@@ -24,7 +24,7 @@ from sklearn.utils.multiclass import type_of_target
 from wideberth.data.chunks import Chunk
 from wideberth.data.sources import Source
 from wideberth.measurement.population import Measurements, Population, Sums, sums_of
-from wideberth.problem.read_errors import read_variances
+from wideberth.noise.read_errors import read_variances
 from wideberth.problem.validation import jobs
 
 #: Rows of one block of sums: many times `gaussian_rows.LANES`, small beside a table. A

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth.noise import as_shape
+from wideberth.noise.read_errors import in_the_middle
 from wideberth.plotting.display import Display
-from wideberth.problem.noise import as_shape
-from wideberth.problem.read_errors import in_the_middle
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -1,7 +1,24 @@
-"""What is solved: noise, the products over the rows, primal and dual, certificates."""
+"""What is solved: the products over the rows, primal and dual, certificates.
 
-from wideberth.problem.certificate import Certificate, DualPoint, Pair, PrimalPoint
-from wideberth.problem.folded import Folded
-from wideberth.problem.problem import Problem
+Names are imported when they are asked for: `problem` builds on `noise`, which builds on
+the rows of this package.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wideberth.problem.certificate import Certificate, DualPoint, Pair, PrimalPoint
+    from wideberth.problem.folded import Folded
+    from wideberth.problem.problem import Problem
 
 __all__ = ["Certificate", "DualPoint", "Folded", "Pair", "PrimalPoint", "Problem"]
+
+_PLACES = {"Folded": "folded", "Problem": "problem"}
+
+
+def __getattr__(name: str):
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    place = _PLACES.get(name, "certificate")
+    return getattr(import_module(f"{__name__}.{place}"), name)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise.sets import Sets
 from wideberth.problem.arrays import host
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.limits import EPS
 from wideberth.problem.presolve import Presolved
 from wideberth.problem.problem import Problem
-from wideberth.problem.sets import Sets
 
 
 def out_of_range(problem: Problem, presolved: Presolved) -> str:

@@ -1,8 +1,8 @@
 """What users give per feature: numbers, perhaps labelled by the names of the features.
 
-Series, dicts and frames are used by name, never by position: `labelled_rows` and
-`labelled_covariance` take names and numbers apart, `matched` finds the order, `aligned`
-does it all, and `feature_names` says what the columns of X are called.
+Series, dicts and frames are used by name, never by position: `labelled_rows` takes
+names and numbers apart, `matched` finds the order, and `feature_names` says what the
+columns of X are called.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wideberth.problem.covariance import INPUT_ROUNDING
 from wideberth.problem.validation import float_array
 
 #: How many names an error lists.
@@ -32,7 +31,7 @@ def own_names(noise) -> list | None:
     if isinstance(noise, dict):
         return list(noise)
     names = getattr(noise, "feature_names", None)  # of correlated noise
-    rows = None if isinstance(noise, str) else _labels(getattr(noise, "index", None))
+    rows = None if isinstance(noise, str) else labels_of(getattr(noise, "index", None))
     return names or feature_names(noise) or rows
 
 
@@ -40,36 +39,7 @@ def labelled_rows(values) -> tuple[list | None, np.ndarray]:
     """Names and numbers of a Series, a dict or a frame's rows; no names for others."""
     if isinstance(values, dict):
         return list(values), float_array(list(values.values()), "noise")
-    return _labels(getattr(values, "index", None)), float_array(values, "noise")
-
-
-def labelled_covariance(values) -> tuple[list | None, np.ndarray]:
-    """Names and numbers of a covariance, in one order of rows and columns.
-
-    A frame without an index has its rows in the order of its columns.
-    """
-    matrix, names = float_array(values, "noise"), feature_names(values)
-    rows = _labels(getattr(values, "index", None))
-    if rows is None or names is None:
-        return names or rows, matrix
-    if sorted(map(str, rows)) != sorted(map(str, names)):
-        raise ValueError(
-            f"noise is a frame whose rows ({listed(rows)}) and columns "
-            f"({listed(names)}) have other names; a covariance has the same for both."
-        )
-    return names, matrix[matched(rows, names)]
-
-
-def aligned(values, names: Sequence | None) -> np.ndarray:
-    """Scales, or a covariance, in the order of the features `names`."""
-    labelled = labelled_covariance if hasattr(values, "columns") else labelled_rows
-    labels, array = labelled(values)
-    if labels is None:
-        return array
-    order = matched(labels, names)
-    if array.ndim == 2:
-        return check_covariance(array)[np.ix_(order, order)]
-    return array[order]
+    return labels_of(getattr(values, "index", None)), float_array(values, "noise")
 
 
 def matched(
@@ -99,21 +69,7 @@ def matched(
     return np.array([places[name] for name in names], dtype=np.intp)
 
 
-def check_covariance(noise: np.ndarray) -> np.ndarray:
-    """A finite, square matrix, symmetric up to rounding, made symmetric."""
-    square = noise.ndim == 2 and noise.shape[0] == noise.shape[1]
-    if not square or not np.isfinite(noise).all():
-        raise ValueError(
-            f"noise has shape {noise.shape}; as a matrix it must be a finite "
-            "covariance, one row and one column per feature."
-        )
-    largest = float(np.abs(noise).max(initial=0.0))
-    if not np.abs(noise - noise.T).max(initial=0.0) <= INPUT_ROUNDING * largest:
-        raise ValueError("noise is not symmetric; as a matrix it must be a covariance.")
-    return 0.5 * noise + 0.5 * noise.T
-
-
-def _labels(index) -> list | None:
+def labels_of(index) -> list | None:
     """Labels of a pandas index; None where it only counts, or is something else."""
     if index is None or callable(index):
         return None

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from wideberth.noise.sets import SumOfSets
 from wideberth.problem.rows import gamma
-from wideberth.problem.sets import SumOfSets
 
 
 @dataclass(frozen=True)

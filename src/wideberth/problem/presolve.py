@@ -36,6 +36,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise import as_shape
+from wideberth.noise.read_errors import in_order_of, with_errors
+from wideberth.noise.sets import Sets
 from wideberth.problem import equal_rows
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.equal_rows import EqualRows, merge_equal_rows
@@ -43,11 +46,8 @@ from wideberth.problem.feature_names import feature_names
 from wideberth.problem.labels import check_labels
 from wideberth.problem.layouts import as_rows, to_csr
 from wideberth.problem.limits import power_of_two
-from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
-from wideberth.problem.read_errors import in_order_of, with_errors
 from wideberth.problem.rows import Rows
-from wideberth.problem.sets import Sets
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import measured_data
 
@@ -269,9 +269,11 @@ def presolve(
         )
     sets = problem.noise.sets
     stretch = sets.unit(sigma, USUAL)
-    turns = () if axes is None else (partial(np.matmul, Q) for Q in (axes.T, axes))
     kappa = _kappa(problem)
-    presolved = Presolved(problem, sigma, stretch, *turns, kappa=kappa)
+    presolved = Presolved(problem, sigma, stretch, kappa=kappa)
+    if axes is not None:
+        turned, back = partial(np.matmul, axes.T), partial(np.matmul, axes)
+        presolved = replace(presolved, turned=turned, turned_back=back)
     if sigma == stretch == kappa == 1.0:
         return presolved
     rows = {}

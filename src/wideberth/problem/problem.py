@@ -31,6 +31,9 @@ from typing import Any
 
 import numpy as np
 
+from wideberth.noise import as_noise
+from wideberth.noise.read_errors import in_order_of, in_the_middle, with_errors
+from wideberth.noise.sets import Noise, Sets, SumOfSets
 from wideberth.problem.arrays import (
     at_least,
     host,
@@ -46,8 +49,6 @@ from wideberth.problem.folded import Folded
 from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.labels import check_labels
 from wideberth.problem.layouts import as_rows
-from wideberth.problem.noise import as_noise
-from wideberth.problem.read_errors import in_order_of, in_the_middle, with_errors
 from wideberth.problem.rounding import (
     OFF,
     DualSums,
@@ -61,7 +62,6 @@ from wideberth.problem.rounding import (
     well_inside,
 )
 from wideberth.problem.rows import Rows, gamma
-from wideberth.problem.sets import Noise, Sets, SumOfSets
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import (
     check_data,

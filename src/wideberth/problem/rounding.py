@@ -18,8 +18,8 @@ from wideberth.problem.limits import BLOCK_ROWS
 from wideberth.problem.rows import gamma
 
 if TYPE_CHECKING:
+    from wideberth.noise.sets import SumOfSets
     from wideberth.problem.problem import Problem
-    from wideberth.problem.sets import SumOfSets
 
 #: Number of terms that are summed at a time: n of them are rounded 2¹¹ + n/2¹¹ times in
 #: a row at most, which is least for four million.

@@ -28,11 +28,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth.noise.sets import Noise, same_for_all
 from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, namespace
 from wideberth.problem.limits import TINY
 from wideberth.problem.rows import gamma
-from wideberth.problem.sets import Noise, same_for_all
 from wideberth.screening.regions import Curvature, Region
 
 Bounds = tuple[np.ndarray, np.ndarray]

@@ -24,13 +24,13 @@ from itertools import chain
 
 import numpy as np
 
+from wideberth.noise import L2
+from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equivalent import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
-from wideberth.problem.noise import L2
-from wideberth.problem.sets import Noise
 from wideberth.screening import Screener, null_point
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control, Outcome

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from wideberth.noise import SmoothBars
+from wideberth.noise.sums import SumOfEllipsoids
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import by_columns, fill, host, is_foreign, like, namespace
-from wideberth.problem.error_bars import SmoothBars
-from wideberth.problem.error_bars.sums import SumOfEllipsoids
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.problem.rows import gamma
 from wideberth.solvers.algebra import (

@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise.sets import Sets
 from wideberth.problem import Certificate, Problem
 from wideberth.problem.quiet import quietly
-from wideberth.problem.sets import Sets
 from wideberth.screening import Screener
 from wideberth.solvers.base import Outcome, Solver
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fuzzing import Violation
 from wideberth.data.chunks import Terms
-from wideberth.problem.noise import L2
+from wideberth.noise import L2
 from wideberth.solve import solve
 
 __all__ = ["PLACE", "check_solution", "look_through"]

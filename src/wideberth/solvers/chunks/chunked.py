@@ -10,8 +10,8 @@ import numpy as np
 
 from wideberth.data.chunks import Chunk, Terms
 from wideberth.data.sources import Source
+from wideberth.noise.read_errors import read_errors
 from wideberth.problem.ramp import Beyond
-from wideberth.problem.read_errors import read_errors
 from wideberth.solvers.chunks.distinct import TABLE_SHARE, Collapsed, DistinctRows
 from wideberth.solvers.tall.aggregate import Grouping
 from wideberth.solvers.tall.batches import Batches

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wideberth.noise.sets import Noise
 from wideberth.problem import Certificate, PrimalPoint, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.equal_rows import (
@@ -24,7 +25,6 @@ from wideberth.problem.equal_rows import (
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.rows import Passes
-from wideberth.problem.sets import Noise
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome

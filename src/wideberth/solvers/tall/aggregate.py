@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import TINY
 from wideberth.problem.rows import gamma
-from wideberth.problem.sets import Noise, Sets
 from wideberth.solvers.newton.settings import SETTINGS
 
 #: Kinds of rows that are told apart in any case: two classes, two shares, two sides.

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import fill, namespace, pick
 from wideberth.problem.equal_rows import EqualRows
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.rows import Passes
-from wideberth.problem.sets import Noise, Sets
 from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.tall.aggregate import Grouping, Groups
 from wideberth.solvers.tall.cells import Cells

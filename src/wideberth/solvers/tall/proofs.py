@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, like, masked, namespace, scatter
 from wideberth.problem.layouts import as_rows
-from wideberth.problem.sets import Noise, Sets
 from wideberth.screening import Partition, screen_at_hand
 from wideberth.screening.partition import decide
 from wideberth.solvers.newton.settings import SETTINGS

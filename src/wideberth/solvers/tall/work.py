@@ -13,12 +13,12 @@ import numpy as np
 
 from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
+from wideberth.noise.sets import Noise
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import Passes, gamma
-from wideberth.problem.sets import Noise
 from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.tall.aggregate import Groups
 from wideberth.solvers.tall.batches import Answer, Batches, Piece
@@ -264,6 +264,8 @@ class Work:
             d=np.zeros(self.batches.d),
             noise=None,
             total=0.0,
+            size=0.0,
+            weight=0.0,
             balance=0.0,
             rounding=known.rounding + gamma(4) * known.mass,
             chain=known.chain + 8,

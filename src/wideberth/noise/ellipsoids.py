@@ -1,18 +1,55 @@
-"""Ellipsoids of noise, Ω(w) = ‖Fᵀw‖₂: along the axes, or of any orientation."""
+"""Ellipsoids of noise, Ω(w) = ‖Fᵀw‖₂: balls, along the axes, or of any orientation."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.covariance import factor_of, principal_axes
-from wideberth.problem.feature_names import (
+from wideberth.noise.covariance import (
     check_covariance,
+    factor_of,
     labelled_covariance,
-    labelled_rows,
+    principal_axes,
 )
+from wideberth.noise.shape import ROUNDING, Shape, safe_norm
+from wideberth.problem.feature_names import labelled_rows
 from wideberth.problem.limits import EPS, MOST_STEPS, power_of_two
-from wideberth.problem.shape import ROUNDING, Shape, safe_norm
+
+
+class L2(Shape):
+    """Euclidean ball: isotropic noise of size ρ, the paper's case; Ω(w) = ‖w‖₂."""
+
+    name = "l2"
+    smooth = isotropic = True
+    squares = 1.0
+    scales = np.array(1.0)
+
+    support = dual_norm = staticmethod(safe_norm)  # type: ignore[assignment]
+
+    def maximizer(self, w):
+        norm = safe_norm(w)
+        return w / norm if norm > 0 else np.zeros_like(w)
+
+    def prox(self, d, s):
+        norm = safe_norm(d)
+        return d * (1 - s / norm) if norm > s else np.zeros_like(d)
+
+    def lipschitz(self, n_features):
+        return 1.0
+
+    def inscribed(self, n_features):
+        return 1.0
+
+    def conic(self, cp, w):
+        return cp.norm2(w)
+
+    def restricted(self, columns):
+        return self
+
+    def carried(self, A):
+        shape = ellipsoid_of(A)
+        ones = np.all(np.abs(shape.principal.squares - 1) <= ROUNDING)
+        return self if shape.axes is None and ones else shape
 
 
 class Scaled(Shape):

@@ -12,9 +12,9 @@ from wideberth.certify import certified_radius
 from wideberth.data import open_data
 from wideberth.data.chunks import Terms
 from wideberth.measurement.radius import radius_from_std
+from wideberth.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem import Pair, Problem
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.rows import gamma
 from wideberth.problem.statement import Statement

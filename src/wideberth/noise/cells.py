@@ -8,6 +8,18 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise.covariances import Covariances
+from wideberth.noise.error_bars import (
+    ErrorBars,
+    Factors,
+    SmoothBars,
+    Tangents,
+    keeps_apart,
+    smooth_tangents,
+    squares,
+)
+from wideberth.noise.sets import Sets
+from wideberth.noise.sums import SumOfBoxes, ratio
 from wideberth.problem.arrays import (
     by_columns,
     concat,
@@ -20,20 +32,8 @@ from wideberth.problem.arrays import (
     namespace,
     pick,
 )
-from wideberth.problem.error_bars.covariances import Covariances
-from wideberth.problem.error_bars.sets import (
-    ErrorBars,
-    Factors,
-    SmoothBars,
-    Tangents,
-    keeps_apart,
-    smooth_tangents,
-    squares,
-)
-from wideberth.problem.error_bars.sums import SumOfBoxes, ratio
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.rows import Passes, Rows, gamma
-from wideberth.problem.sets import Sets
 
 
 @dataclass(frozen=True)

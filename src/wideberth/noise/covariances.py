@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.problem.covariance import product_residual
-from wideberth.problem.error_bars.sets import (
+from wideberth.noise.covariance import product_residual
+from wideberth.noise.error_bars import (
     Factors,
     SmoothBars,
     keeps_apart,
     smooth_tangents,
     squares,
 )
-from wideberth.problem.error_bars.sums import ratio
+from wideberth.noise.sums import ratio
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import CACHED_ENTRIES, EPS
 from wideberth.problem.rows import Passes, gamma

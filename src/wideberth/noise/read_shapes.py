@@ -1,50 +1,16 @@
-"""The Euclidean ball, and what users may give for a shape of noise."""
+"""What users may give for a shape of noise: a name, scales, a covariance or a shape."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from wideberth.problem.ellipsoids import Correlated, Ellipsoid, ellipsoid_of
-from wideberth.problem.feature_names import aligned, matched
-from wideberth.problem.polyhedra import L1, Linf
-from wideberth.problem.shape import ROUNDING, Shape, safe_norm
-
-
-class L2(Shape):
-    """Euclidean ball: isotropic noise of size ρ, the paper's case; Ω(w) = ‖w‖₂."""
-
-    name = "l2"
-    smooth = isotropic = True
-    squares = 1.0
-    scales = np.array(1.0)
-
-    support = dual_norm = staticmethod(safe_norm)  # type: ignore[assignment]
-
-    def maximizer(self, w):
-        norm = safe_norm(w)
-        return w / norm if norm > 0 else np.zeros_like(w)
-
-    def prox(self, d, s):
-        norm = safe_norm(d)
-        return d * (1 - s / norm) if norm > s else np.zeros_like(d)
-
-    def lipschitz(self, n_features):
-        return 1.0
-
-    def inscribed(self, n_features):
-        return 1.0
-
-    def conic(self, cp, w):
-        return cp.norm2(w)
-
-    def restricted(self, columns):
-        return self
-
-    def carried(self, A):
-        shape = ellipsoid_of(A)
-        ones = np.all(np.abs(shape.principal.squares - 1) <= ROUNDING)
-        return self if shape.axes is None and ones else shape
-
+from wideberth.noise.covariance import check_covariance, labelled_covariance
+from wideberth.noise.ellipsoids import L2, Correlated, Ellipsoid
+from wideberth.noise.polyhedra import L1, Linf
+from wideberth.noise.shape import Shape
+from wideberth.problem.feature_names import labelled_rows, matched
 
 _BY_NAME: dict[str, type[Shape]] = {"l2": L2, "linf": Linf, "l1": L1}
 
@@ -90,7 +56,19 @@ def align_noise(noise, names):
     """
     if isinstance(noise, Shape) and noise.feature_names is not None:
         return noise.reordered(matched(noise.feature_names, names))
-    return noise if isinstance(noise, str | Shape) else aligned(noise, names)
+    return noise if isinstance(noise, str | Shape) else _aligned(noise, names)
+
+
+def _aligned(values, names: Sequence | None) -> np.ndarray:
+    """Scales, or a covariance, in the order of the features `names`."""
+    labelled = labelled_covariance if hasattr(values, "columns") else labelled_rows
+    labels, array = labelled(values)
+    if labels is None:
+        return array
+    order = matched(labels, names)
+    if array.ndim == 2:
+        return check_covariance(array)[np.ix_(order, order)]
+    return array[order]
 
 
 def is_covariance(noise) -> bool:

@@ -27,8 +27,7 @@ from wideberth import (
     screen,
     solve,
 )
-from wideberth.problem.ellipsoids import ellipsoid_of
-from wideberth.problem.noise import (
+from wideberth.noise import (
     L1,
     L2,
     Correlated,
@@ -37,6 +36,7 @@ from wideberth.problem.noise import (
     as_noise,
     as_shape,
 )
+from wideberth.noise.ellipsoids import ellipsoid_of
 
 
 @st.composite

@@ -23,9 +23,9 @@ from wideberth.problem.arrays import concat, host, is_foreign, pick
 from wideberth.problem.rows import Passes, Rows
 
 if TYPE_CHECKING:
-    from wideberth.problem.error_bars.cells import Boxes
-    from wideberth.problem.error_bars.sets import SmoothBars, Tangents
-    from wideberth.problem.shape import Shape
+    from wideberth.noise.cells import Boxes
+    from wideberth.noise.error_bars import SmoothBars, Tangents
+    from wideberth.noise.shape import Shape
 
 
 class SumOfSets(ABC):

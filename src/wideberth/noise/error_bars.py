@@ -22,12 +22,12 @@ from typing import NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise.sets import Sets
+from wideberth.noise.shape import normals
+from wideberth.noise.sums import SumOfEllipsoids, ratio
 from wideberth.problem.arrays import namespace, pick
-from wideberth.problem.error_bars.sums import SumOfEllipsoids, ratio
 from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES, power_of_two
 from wideberth.problem.rows import Passes, gamma
-from wideberth.problem.sets import Sets
-from wideberth.problem.shape import normals
 
 #: Size that r_i(w) is rounded off by, relative to that of the set times ‖w‖: a choice
 #: that leaves δ_i where it is but for a w that the set hardly sees.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise import Boxes, Covariances, Ellipsoids, ErrorBars
+from wideberth.noise.sets import Sets
 from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace
-from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, ErrorBars
 from wideberth.problem.feature_names import feature_names, matched
 from wideberth.problem.rows import Passes
-from wideberth.problem.sets import Sets
 from wideberth.problem.validation import check_number, float_array, short
 
 SHAPES = ("ellipsoid", "box")

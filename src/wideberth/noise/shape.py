@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas
 
+from wideberth.noise.sets import Sets, SumOfSets
 from wideberth.problem.rounding import summed
-from wideberth.problem.sets import Sets, SumOfSets
 
 #: Largest correlation, and largest change of a scale of 1, that counts as rounding in
 #: the product of a linear map with a shape. Products of two transforms in float64 are

@@ -24,8 +24,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from wideberth.problem.feature_names import feature_names, labels_of, listed, matched
 from wideberth.problem.limits import EPS, MOST_STEPS
 from wideberth.problem.rows import gamma
+from wideberth.problem.validation import float_array
 
 #: Largest eigenvalue that counts as none, in d·ε times the largest one: a choice,
 #: several times what eigh leaves where there should be 0.
@@ -33,6 +35,37 @@ _RANK = 4.0
 #: Largest departure of a matrix from a covariance, as a share of its largest entry or
 #: eigenvalue: a choice, by which one that was printed with eight digits is still one.
 INPUT_ROUNDING = 1e-8
+
+
+def labelled_covariance(values) -> tuple[list | None, np.ndarray]:
+    """Names and numbers of a covariance, in one order of rows and columns.
+
+    A frame without an index has its rows in the order of its columns.
+    """
+    matrix, names = float_array(values, "noise"), feature_names(values)
+    rows = labels_of(getattr(values, "index", None))
+    if rows is None or names is None:
+        return names or rows, matrix
+    if sorted(map(str, rows)) != sorted(map(str, names)):
+        raise ValueError(
+            f"noise is a frame whose rows ({listed(rows)}) and columns "
+            f"({listed(names)}) have other names; a covariance has the same for both."
+        )
+    return names, matrix[matched(rows, names)]
+
+
+def check_covariance(noise: np.ndarray) -> np.ndarray:
+    """A finite, square matrix, symmetric up to rounding, made symmetric."""
+    square = noise.ndim == 2 and noise.shape[0] == noise.shape[1]
+    if not square or not np.isfinite(noise).all():
+        raise ValueError(
+            f"noise has shape {noise.shape}; as a matrix it must be a finite "
+            "covariance, one row and one column per feature."
+        )
+    largest = float(np.abs(noise).max(initial=0.0))
+    if not np.abs(noise - noise.T).max(initial=0.0) <= INPUT_ROUNDING * largest:
+        raise ValueError("noise is not symmetric; as a matrix it must be a covariance.")
+    return 0.5 * noise + 0.5 * noise.T
 
 
 def factor_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:

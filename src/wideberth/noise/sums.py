@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wideberth.noise.sets import SumOfSets
 from wideberth.problem.arrays import at_least, is_foreign, namespace
 from wideberth.problem.limits import CACHED_ENTRIES, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import gamma
-from wideberth.problem.sets import SumOfSets
 
 if TYPE_CHECKING:
-    from wideberth.problem.error_bars.sets import SmoothBars
+    from wideberth.noise.error_bars import SmoothBars
 
 #: Relative distance from a guess of w(α) within which it is taken: a choice; values are
 #: valid wherever steps end.

@@ -9,16 +9,16 @@ import scipy.sparse as sp
 import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured
 from wideberth import Problem, critical_radius, path, screen, solve
-from wideberth.problem.error_bars import (
+from wideberth.noise import (
     Boxes,
     Covariances,
     Ellipsoids,
     SumOfEllipsoids,
 )
+from wideberth.noise.sets import Noise
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.rounding import well_inside
 from wideberth.problem.rows import gamma
-from wideberth.problem.sets import Noise
 from wideberth.screening import Reduction, fold_samples
 from wideberth.screening.partition import Partition
 from wideberth.solvers.conic import solve_conic

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.ellipsoids import Scaled
+from wideberth.noise.ellipsoids import Scaled
+from wideberth.noise.shape import ROUNDING, Shape
 from wideberth.problem.feature_names import labelled_rows
-from wideberth.problem.shape import ROUNDING, Shape
 
 
 class _Polyhedron(Scaled):
