@@ -33,7 +33,6 @@ here certifies; gaps are for steering.
 
 from __future__ import annotations
 
-import math
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -239,11 +238,14 @@ class InteriorPoint:
     def step(self) -> bool:
         """One predictor–corrector step; False, and none, if no progress is possible.
 
-        A block that does not get on gives way to its successor, from the start.
+        A step is taken back that loses what was reached, as at the end of float64. A
+        block that does not get on gives way to its successor, from the start.
         """
         before, block = dict(vars(self)), dict(vars(self.block))
-        with np.errstate(all="ignore"):  # at the end of float64; checked there
-            possible = self._step() and math.isfinite(self.gap)
+        reached = self.relative_gap
+        most = reached / LITTLE**2 if reached < LITTLE**4 else np.finfo(float).max
+        with np.errstate(all="ignore"):  # checked here
+            possible = self._step() and self.relative_gap <= most
         if not possible:
             vars(self).update(before)
             vars(self.block).update(block)
