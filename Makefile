@@ -140,7 +140,7 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-KERNELS := setup.py $(wildcard src/wideberth/kernels/*.pyx src/wideberth/kernels/*.pxd)
+KERNELS := setup.py $(wildcard $(addprefix src/wideberth/kernels/*., pyx pxd h))
 
 $(VENV)/installed-%: pyproject.toml $(KERNELS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \

@@ -10,7 +10,7 @@ import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-SOURCES = sorted(Path("src/wideberth/kernels").glob("*.pyx"))
+FOLDER = Path("src/wideberth/kernels")
 #: Sums keep their order: no flag here lets a compiler reassociate them.
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-math-errno"]
 
@@ -21,10 +21,11 @@ setup(
                 f"wideberth.kernels.{source.stem}",
                 [str(source)],
                 include_dirs=[np.get_include()],
+                depends=[str(header) for header in FOLDER.glob("*.h")],
                 define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
                 extra_compile_args=FLAGS,
             )
-            for source in SOURCES
+            for source in sorted(FOLDER.glob("*.pyx"))
         ],
         compiler_directives={
             "language_level": 3,

@@ -35,7 +35,7 @@ from wideberth.data import DataError, open_data
 from wideberth.estimators import svc
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host
-from wideberth.screening.partition import screen
+from wideberth.screen import screen
 
 # -- X ---------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wideberth.problem import Certificate, Problem
-from wideberth.screening.partition import Partition, ideal_partition
+from wideberth.screening import Partition
 from wideberth.solve import Solution, solve
 from wideberth_paper.algorithm1 import Fit
 
@@ -29,6 +29,13 @@ _CLEARLY = 1e-6
 
 #: What is kept of an entry of a trace.
 _STEP = ("iteration", "seconds", "gap", "free", "saturated", "removed")
+
+
+def ideal_partition(problem: Problem, w, b=0.0, tol=1e-9) -> Partition:
+    """Screen from an optimal w (the paper's Theorem 2): the most a rule can decide."""
+    margins, m = problem.robust_margins(w, b), problem.targets
+    unused = problem.weights == 0
+    return Partition((margins > m + tol) | unused, margins < m - tol, margins, margins)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.problem import Problem
     from wideberth.problem.endpoints import critical_radius
     from wideberth.results import Path, Solution
-    from wideberth.screening import Partition, screen
+    from wideberth.screen import screen
+    from wideberth.screening import Partition
     from wideberth.solve import solve
     from wideberth.solvers.conic import solve_conic
 
@@ -65,7 +66,7 @@ _HOMES = {
     "radius_from_replicates": "wideberth.measurement",
     "radius_from_std": "wideberth.measurement",
     "scales_from_replicates": "wideberth.measurement",
-    "screen": "wideberth.screening",
+    "screen": "wideberth.screen",
     "solve": "wideberth.solve",
     "solve_conic": "wideberth.solvers.conic",
 }
@@ -111,7 +112,8 @@ __all__ = [
 
 
 class _Package(ModuleType):
-    """This package, whose functions `path` and `solve` are in modules of those names.
+    """This package, whose functions `path`, `screen` and `solve` are in modules
+    of those names.
 
     Python makes a module that is loaded an attribute of its package; here the function
     is the attribute.

@@ -24,6 +24,7 @@ from wideberth.problem.presolve import (
 )
 from wideberth.problem.statement import Statement
 from wideberth.results import Path, PathPoint
+from wideberth.screening import Partition
 from wideberth.solvers.base import Options
 from wideberth.solvers.paths.sequence import Found, Sequence
 from wideberth.solvers.registry import check_choices, choose_solver
@@ -284,7 +285,7 @@ def _point(
         n_iter=control.steps,
         passes=found.passes,
         seconds=found.seconds,
-        undecided=n if found.decided is None else units.counts(found.decided)[0],
+        undecided=n if found.decided is None else _counts(units, found.decided)[0],
         left_out=left_out,
         trace=[units.entry(entry) for entry in control.trace],
         alpha=units.dual_weights(outcome.dual.alpha, at[0]) if alphas else None,
@@ -297,7 +298,12 @@ def _decisions(units: Presolved, found: Found) -> tuple[int, int, int]:
     if found.proven is None:
         return units.n, 0, 0
     with np.errstate(all="ignore"):  # what overflows decides nothing
-        return units.counts(found.proven())
+        return _counts(units, found.proven())
+
+
+def _counts(units: Presolved, decided: Partition) -> tuple[int, int, int]:
+    """How many samples are free, saturated and removed."""
+    return units.counts(decided.removed, decided.saturated)
 
 
 def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:

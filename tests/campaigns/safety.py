@@ -9,9 +9,11 @@ with 0 < α_i < c_i, whose slack is at most G/min(α_i, c_i−α_i).
 
 * A region is wrong if the reference lies outside it by more than that error.
 * A bound is violated if the reference margin lies outside it by more than that error.
-* A decision is wrong if the margin is on the other side of 1 by more than that error, or
-  if the dual weight contradicts it: α_i·(ψ_i−1) ≤ G at the reference.
-* Decisions about margins within that error of 1 are counted apart.
+* A decision is wrong if the margin is on the other side of its target m_i by more than
+  that error, or if the dual weight contradicts it: α_i·(ψ_i−m_i) ≤ G at the reference.
+* Decisions about margins within that error of m_i are counted apart.
+
+Targets are 1, as in classification, or drawn at random (theory §14).
 
 Some iterates are chosen so that nothing is lost in the inequality behind the regions:
 the optimum is then on their boundary, and a region too small by a little is caught.
@@ -45,18 +47,20 @@ from problems import (
     EXTREME_PENALTIES,
     INTERCEPTS,
     SHAPES,
+    TARGETS,
     Solved,
     make_problem,
     make_solved,
+    solved_pair,
 )
 from reproduction import stopped_short
 from safety_features import COLUMNS, examine_features
 from wideberth import NullModelWarning
 from wideberth.problem import Pair, Problem
 from wideberth.screening import screen_at_hand
-from wideberth.screening.bounds import nameable_tests
-from wideberth.screening.partition import Partition, screen_points
+from wideberth.screening.decisions import Partition, screen_points
 from wideberth.screening.regions import REGIONS, Region
+from wideberth.screening.tests import nameable_tests
 from wideberth.solve import solve
 from wideberth.solvers.base import Outcome
 from wideberth.solvers.conic import solve_conic
@@ -80,8 +84,8 @@ class Reference:
         self.point, dual = problem.at(w, b), problem.dual_at(alpha, near=w)
         certificate = problem.certificate(self.point, dual)
         self.gap = max(certificate.gap, 0.0) + certificate.rounding
-        self.relative_gap = self.gap / max(certificate.primal, 1e-300)
-        self.margins = 1 - self.point.slack
+        self.relative_gap = self.gap / max(certificate.scale, 1e-300)
+        self.margins = problem.targets - self.point.slack
         #: How far the optimum may be, in the coordinates (w, √λ_b b).
         self.distance = np.sqrt(2 * self.gap)
         reach = problem.rows.norms() + problem.noise.lipschitz(problem.rows.d)
@@ -90,9 +94,10 @@ class Reference:
         self.error = self.distance * reach
         if problem.intercept == 0:
             force = np.minimum(alpha, problem.weights - alpha)
-            with np.errstate(divide="ignore"):
-                slack = 2 * self.gap / np.maximum(force, 0.0)
+            slack = np.full(problem.n, np.inf)
+            np.divide(2 * self.gap, force, out=slack, where=force > 0)
             self.error = self.error + np.min(self.error + slack)
+        self.error = self.error + 2.0**-51 * np.abs(problem.targets)  # of the margins
 
     @property
     def exact(self) -> bool:
@@ -109,6 +114,9 @@ class Reference:
             except RuntimeError:  # then this problem is not judged: see `exact`
                 return np.zeros(problem.rows.d), 0.0, np.zeros(problem.n)
             return found.w, found.b, found.alpha
+        if problem.m is not None:
+            best = solved_pair(problem, 1e-12)
+            return best.point.w, best.point.b, best.dual.alpha
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = solve(
@@ -124,7 +132,7 @@ class Reference:
         """Hold a partition against this reference and add to the tally."""
         used = self.problem.weights > 0
         removed, saturated = partition.removed & used, partition.saturated & used
-        above, margins, error = self.margins - 1, self.margins, self.error
+        above, margins, error = -self.point.slack, self.margins, self.error
         # Where a free b is not unique the dual weights alone decide.
         exact_margins = np.isfinite(error).all()
         certain = np.abs(above) > error if exact_margins else np.abs(above) > 1e-6
@@ -189,7 +197,7 @@ def iterates(reference: Reference, rng):
 
     Primal points with the best b and with a poor one, those of the dual point itself,
     and those pairs that waste nothing: the optimum beside multipliers that are off only
-    where ψ_i = 1, whose gap is all distance and noise term (theory §4.3).
+    where ψ_i = m_i, whose gap is all distance and noise term (theory §4.3).
     """
     problem, b = reference.problem, reference.b
     size = np.linalg.norm(reference.w) + 1e-3
@@ -213,7 +221,7 @@ def iterates(reference: Reference, rng):
 
 
 def moved_at_margin(reference: Reference, level: float, rng) -> np.ndarray:
-    """α moved by a share of what the box allows, where ψ_i = 1 alone."""
+    """α moved by a share of what the box allows, where ψ_i = m_i alone."""
     problem, alpha = reference.problem, reference.alpha
     room = np.minimum(alpha, problem.weights - alpha)
     inside = room > 1e-3 * problem.weights
@@ -276,9 +284,10 @@ def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]
 def examine_chunks(reference: Reference, rng) -> dict[tuple[str, str], Counter]:
     """Read a problem in chunks, and judge what is decided of its rows."""
     problem = reference.problem
-    if not (
-        problem.noise.proportional and problem.noise.sets.smooth and reference.exact
-    ):
+    noise = problem.noise
+    if problem.m is not None or not (noise.proportional and noise.smooth):
+        return {}  # chunks hold labels
+    if not reference.exact:
         return {}
     options = parameters(problem)
     size = -(-problem.n // 3)
@@ -334,6 +343,7 @@ def random_reference(seed: int) -> Reference:
         sparse=bool(rng.integers(2)),
         dtype=[np.float32, np.float64][rng.integers(2)],
         separation=float(rng.choice([0.0, 0.5, 1.0, 3.0])),
+        targets=str(rng.choice(["ones", *TARGETS])),
         **common,
     )
     return Reference(problem)

@@ -19,8 +19,8 @@ from wideberth.problem.presolve import build_problem
 from wideberth.problem.rows import gamma
 from wideberth.problem.statement import Statement
 from wideberth.screening import fold_samples, screen_points
-from wideberth.screening.bounds import TESTS
 from wideberth.screening.regions import Region
+from wideberth.screening.tests import TESTS
 from wideberth.solvers.base import Options
 
 #: Digits of the exact values.

@@ -20,7 +20,7 @@ from wideberth.problem.layouts import as_rows
 from wideberth.problem.rounding import well_inside
 from wideberth.problem.rows import gamma
 from wideberth.screening import Reduction, fold_samples
-from wideberth.screening.partition import Partition
+from wideberth.screening.decisions import Partition
 from wideberth.solvers.conic import solve_conic
 
 INTERCEPTS = (None, 1.0, 0.0)

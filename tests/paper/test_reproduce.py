@@ -12,7 +12,7 @@ import pytest
 from reproduction import TINY, stopped_short
 from wideberth import Problem, solve
 from wideberth.cli import main, reproduce
-from wideberth.screening.partition import Partition
+from wideberth.screening.decisions import Partition
 from wideberth_paper import experiment, load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
 from wideberth_paper.experiment import full_plan, quick_plan, run

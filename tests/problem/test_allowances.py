@@ -38,7 +38,7 @@ from wideberth.problem.rounding import (
     well_inside,
 )
 from wideberth.screening import Reduction
-from wideberth.screening.partition import Partition
+from wideberth.screening.decisions import Partition
 from wideberth.solvers.base import Control
 from wideberth.solvers.ramp import DescentInMemory
 from wideberth.solvers.registry import get_solver

@@ -23,10 +23,10 @@ from wideberth.problem import Certificate, Pair
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equivalent import centre_columns
 from wideberth.screening import Reduction, screen_points
-from wideberth.screening.partition import ideal_partition
 from wideberth.solvers import attempts, conic, registry
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth_paper.reference import ideal_partition
 
 FREE = {"fit_intercept": True}
 INTERCEPTS = {"none": {}, "free": FREE, "penalised": FREE | {"intercept_penalty": 1.0}}
@@ -302,7 +302,7 @@ def test_second_attempts_know_of_folded_samples_beside_a_free_intercept():
 
 
 def _partition(problem, saturated):
-    from wideberth.screening.partition import Partition
+    from wideberth.screening.decisions import Partition
 
     bounds = np.full(problem.n, np.nan)
     return Partition(np.zeros(problem.n, dtype=bool), saturated, bounds, bounds)
@@ -567,7 +567,8 @@ def test_second_attempts_know_what_folded_samples_pull_at(intercept):
     nothing = Outcome(small.at(np.zeros(12)), small.dual_at(np.zeros(small.n)))
     found = prove(small, Control(1e-8), nothing)
     assert found.certificate.proves(1e-8)
-    whole = reduction.certify(found.point.w, found.point.b, found.dual.alpha)
+    dual = problem.dual_at(reduction.unfold(found.dual.alpha))
+    whole = problem.certificate(problem.at(found.point.w, found.point.b), dual)
     assert whole.gap <= 1e-7 * whole.primal
 
 

@@ -15,7 +15,7 @@ from arguments import FITTED, FRAME, POSITIVE, ROADS, D, N, X, Y, masked, with_g
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.data import DataError
 from wideberth.problem import Problem
-from wideberth.screening.partition import screen
+from wideberth.screen import screen
 
 # -- y ---------------------------------------------------------------------------------
 

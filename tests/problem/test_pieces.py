@@ -40,7 +40,7 @@ from wideberth.problem.presolve import (
     cut_radii,
     presolve,
 )
-from wideberth.screening import partition
+from wideberth.screening import decisions
 
 SEEDS = range(24)
 
@@ -246,9 +246,9 @@ def test_the_bracket_is_where_slopes_of_all_margins_may_vanish(seed, few, monkey
     fold = fold if seed % 2 else None
     m = rng.normal(size=n) if seed % 3 else np.ones(n)
     problem = SimpleNamespace(y=y, weights=c, n=n, folded=fold, targets=m)
-    monkeypatch.setattr(partition, "gamma", lambda k: 1e-5 * k)
-    monkeypatch.setattr(partition, "totals_rounding", lambda problem: 1e-4)
-    monkeypatch.setattr(partition, "_SORTED", few)
+    monkeypatch.setattr(decisions, "gamma", lambda k: 1e-5 * k)
+    monkeypatch.setattr(decisions, "totals_rounding", lambda problem: 1e-4)
+    monkeypatch.setattr(decisions, "_SORTED", few)
     balance, mass = (fold.balance, c.sum() + 5.0) if fold else (0.0, c.sum())
     slack = 4 * (1e-4 + 1e-5 * n) * mass
     # The slope of P in b, with all jumps as early and as late as they may be.
@@ -261,7 +261,7 @@ def test_the_bracket_is_where_slopes_of_all_margins_may_vanish(seed, few, monkey
     end = start + c.sum()
     high = np.inf if end <= slack or not high else high[-1]
     for guess in (0.0, 100.0, -100.0):
-        found = partition._intercept_bracket(problem, lower, upper, guess)
+        found = decisions._intercept_bracket(problem, lower, upper, guess)
         for got, want, out in zip(found, (low, high), (-1, 1), strict=True):
             if np.isinf(want):
                 assert got == want

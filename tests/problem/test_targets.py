@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from problems import INTERCEPTS, SHAPES, TARGETS, make_problem, problems, random_alpha
+from problems import (
+    INTERCEPTS,
+    SHAPES,
+    TARGETS,
+    make_problem,
+    problems,
+    random_alpha,
+    solved_pair,
+)
 from wideberth.problem import Pair
 from wideberth.problem.endpoints import (
     Face,
@@ -23,11 +31,8 @@ from wideberth.problem.endpoints import (
 from wideberth.problem.presolve import presolve
 from wideberth.screening import Partition, Reduction, screen_at_hand, screen_points
 from wideberth.screening.regions import REGIONS
-from wideberth.solvers.attempts import prove
-from wideberth.solvers.base import Options
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.polish import _best_stretch
-from wideberth.solvers.registry import choose_solver
 
 targeted = problems(targets=TARGETS[1:], log_C=(-2, 2), max_n=25, units=(1.0,))
 seeds = st.integers(0, 2**32 - 1)
@@ -35,9 +40,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 def optimum(problem, solver="newton", tol=1e-9):
     """The pair that a solver proves."""
-    control = Options(tol=tol, random_state=0).control(problem)
-    with np.errstate(all="ignore"):
-        return prove(problem, control, None, choose_solver(problem, solver).solve)
+    return solved_pair(problem, tol, solver)
 
 
 @given(targeted, seeds)
@@ -184,6 +187,35 @@ def test_the_model_dies_at_the_critical_radius(targets, intercept, shape):
         if bracket.lower > 0:
             below = problem.with_radii(0.9 * bracket.lower * problem.radii)
             assert np.linalg.norm(optimum(below).point.w) > 1e-6
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("targets", TARGETS)
+def test_folded_samples_bear_on_the_null_model(targets, intercept):
+    for seed in range(6):
+        problem = make_problem(
+            seed, intercept=intercept, targets=targets, radius=1.0, n=24
+        )
+        fixed, none = np.arange(24) % 3 == 0, np.zeros(24, dtype=bool)
+        edge = problem.targets
+        work = Reduction.of(problem).shrink(Partition(none, fixed, edge, edge)).problem
+        bracket = critical_scale(work, tol=1e-6, max_iter=3000)
+        if not (np.isfinite(bracket.upper) and bracket.upper > 0):
+            continue
+        scaled = [grown(work, 1.01 * bracket.upper), grown(work, 0.9 * bracket.lower)]
+        null = null_certificate(scaled[0], scaled[0].weights, 3000)
+        value = scaled[0].at(np.zeros(work.rows.d)).value
+        assert value - scaled[0].dual_at(null).value <= 1e-9 * (1 + abs(value))
+        if bracket.lower > 0:
+            point = scaled[1].at(np.zeros(work.rows.d))
+            best = solve_conic(scaled[1])
+            assert best.certificate.primal < point.value
+
+
+def grown(problem, factor):
+    """The problem with radii multiplied, those of folded samples too."""
+    fold = replace(problem.folded, noise=problem.folded.noise.times(factor))
+    return replace(problem.with_radii(factor * problem.radii), folded=fold)
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)

@@ -12,7 +12,7 @@ from sparse_problems import KINDS, make_sparse, pairs
 from wideberth import screen, solve
 from wideberth.problem import Pair, Problem
 from wideberth.screening import screen_both, screen_features, screen_points
-from wideberth.screening.multipliers import FreeDuals
+from wideberth.screening.features import FreeDuals
 from wideberth.screening.regions import midpoint_radius
 
 

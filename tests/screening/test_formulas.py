@@ -18,9 +18,10 @@ from problems import make_problem
 from wideberth import Box
 from wideberth.problem import Pair, Problem
 from wideberth.problem.limits import CACHED_ENTRIES, EPS, LITTLE, MOST_STEPS
-from wideberth.screening import at_hand, bounds, multipliers, regions
-from wideberth.screening.multipliers import FreeDuals
-from wideberth.screening.partition import Partition, decide
+from wideberth.screening import decisions, features, regions
+from wideberth.screening import tests as bounds
+from wideberth.screening.decisions import Partition, decide
+from wideberth.screening.features import FreeDuals
 from wideberth.screening.regions import Curvature, Region
 
 SEEDS = range(12)
@@ -35,7 +36,7 @@ def g(k):
 
 @pytest.fixture(autouse=True)
 def large_gamma(monkeypatch):
-    for module in (bounds, regions, at_hand):
+    for module in (bounds, regions, decisions):
         monkeypatch.setattr(module, "gamma", g)
 
 
@@ -349,11 +350,11 @@ def test_turned_axes_widen_every_bound(monkeypatch):
     problem, Z, move, rng = draw(0)
     region = region_of(problem, Z, rng, "l2")
     pair, axes = pair_of(problem, rng), rng.exponential(size=problem.n)
-    ball = at_hand._Ball.of(problem, pair, "midpoint")
+    ball = decisions._Ball.of(problem, pair, "midpoint")
     before = ball.bounds(problem, pair)
     of_axes = lambda self, rows=slice(None): axes[rows]  # noqa: E731
     monkeypatch.setattr(type(problem), "axes_error", of_axes)
-    slack = bounds.Sample.of(problem, region, slice(1, 4)).slack
+    slack = bounds.RowTerms.of(problem, region, slice(1, 4)).slack
     size = np.linalg.norm(Z, axis=1) + move
     expected = region.norm_bound * (g(4 * 4 + 64) * size + axes)
     np.testing.assert_allclose(slack, expected[1:4])
@@ -371,7 +372,7 @@ def test_margins_at_hand_move_by_no_more_than_the_ball_allows(seed, shape, apart
     problem, Z, move, rng = draw(seed, shape)
     pair = pair_of(problem, rng, apart=apart)
     point, dual = pair.point, pair.dual
-    ball = at_hand._Ball.of(problem, pair, "midpoint")
+    ball = decisions._Ball.of(problem, pair, "midpoint")
     inner = regions.midpoint_radius(problem, pair)
     middle, square = (point.w + dual.w) / 2, point.w @ point.w
     factor = max(middle @ point.w / square, 0.0)
@@ -401,7 +402,10 @@ def test_margins_at_hand_move_by_no_more_than_the_ball_allows(seed, shape, apart
 def test_the_ball_at_hand_of_the_paper_is_its_own():
     problem, _, _, rng = draw(1)
     pair = pair_of(problem, rng)
-    ball, gap = at_hand._Ball.of(problem, pair, "gap"), regions.gap_ball(problem, pair)
+    ball, gap = (
+        decisions._Ball.of(problem, pair, "gap"),
+        regions.gap_ball(problem, pair),
+    )
     assert (ball.factor, ball.b) == (1.0, gap.b)
     assert ball.radius == ball.inner == gap.radius
     assert ball.norm_bound == gap.norm_bound
@@ -411,7 +415,7 @@ def test_a_point_at_zero_is_its_own_multiple():
     problem, _, _, rng = draw(0)
     pair = pair_of(problem, rng)
     pair.point.w = np.zeros(4)
-    ball = at_hand._Ball.of(problem, pair, "midpoint")
+    ball = decisions._Ball.of(problem, pair, "midpoint")
     assert ball.factor == 1.0
     inner = regions.midpoint_radius(problem, pair)
     half = np.linalg.norm(pair.dual.w) / 2
@@ -425,7 +429,7 @@ def test_in_doubt_is_what_a_narrower_test_might_decide(seed, shape, kind):
     pair = pair_of(problem, rng)
     if seed % 4 == 3:
         pair.dual.s = 0.0
-    ball = at_hand._Ball.of(problem, pair, kind)
+    ball = decisions._Ball.of(problem, pair, kind)
     ball = replace(ball, inner=ball.inner * 0.3)
     lower, upper = (rng.normal(size=problem.n) for _ in range(2))
     free = rng.random(problem.n) < 0.8
@@ -480,9 +484,9 @@ def undecided(seed, kind, monkeypatch):
     dual = replace(dual, b=rng.normal(), center_rounding=0.05)
     pair = Pair(problem.at(w, b), dual)
     errors = rng.exponential(size=n)[kind_of == 0]
-    monkeypatch.setattr(multipliers, "gamma", g)
-    monkeypatch.setattr(multipliers, "slack_rounding", lambda *args: errors)
-    monkeypatch.setattr(multipliers, "totals_rounding", lambda problem: 0.013)
+    monkeypatch.setattr(features, "gamma", g)
+    monkeypatch.setattr(features, "slack_rounding", lambda *args: errors)
+    monkeypatch.setattr(features, "totals_rounding", lambda problem: 0.013)
     X = X * y[:, None]
     cells = np.abs(options["X_err"]) if kind == "cells" else np.ones((n, d))
     if kind == "box":

@@ -7,8 +7,8 @@ from safety import Reference, examine, examine_carried, examine_measured
 from wideberth.noise import Covariances
 from wideberth.problem import Pair
 from wideberth.screening import Screener, screen_points
-from wideberth.screening.bounds import TESTS, nameable_tests, quick_test
 from wideberth.screening.regions import REGIONS, Region
+from wideberth.screening.tests import TESTS, nameable_tests, quick_test
 
 INTERCEPTS = (None, 1.0, 0.0)
 

@@ -13,9 +13,9 @@ from safety import Reference, iterates, moved_at_margin
 from wideberth.problem import Pair
 from wideberth.problem.layouts import as_rows
 from wideberth.screening import Partition, Reduction, screen_points
-from wideberth.screening.bounds import TESTS, nameable_tests, quick_test
-from wideberth.screening.partition import _intercept_bracket
+from wideberth.screening.decisions import _intercept_bracket
 from wideberth.screening.regions import REGIONS, build_region
+from wideberth.screening.tests import TESTS, nameable_tests, quick_test
 
 seeds = st.integers(0, 2**32 - 1)
 EVERY = slice(None)

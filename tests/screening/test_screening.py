@@ -22,14 +22,13 @@ from wideberth.screening import (
     screen_at_hand,
     screen_points,
 )
-from wideberth.screening.at_hand import _Ball
-from wideberth.screening.bounds import TESTS, quick_test, separable
-from wideberth.screening.partition import _intercept_bracket, ideal_partition
+from wideberth.screening.decisions import _Ball, _intercept_bracket
 from wideberth.screening.regions import REGIONS, build_region
+from wideberth.screening.tests import TESTS, quick_test, separable
 from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper import load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
-from wideberth_paper.reference import wrong_decisions
+from wideberth_paper.reference import ideal_partition, wrong_decisions
 from wideberth_paper.regions import shares
 
 seeds = st.integers(0, 2**32 - 1)
@@ -210,7 +209,8 @@ def test_dynamic_screening_ends_at_the_same_optimum_on_fewer_rows(region, interc
             sizes.append(screener.problem.n)
     assert sizes[-1] < 0.5 * problem.n
     assert sizes == sorted(sizes, reverse=True)
-    certificate = screener.reduction.certify(engine.w, engine.b, engine.alpha)
+    dual = problem.dual_at(screener.reduction.unfold(engine.alpha))
+    certificate = problem.certificate(problem.at(engine.w, engine.b), dual)
     assert certificate.relative_gap < 1e-9
     assert sum(screener.counts) == problem.n
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 
 from problems import make_problem, problems
 from wideberth import NullModelWarning, Problem, solve
-from wideberth.screening.partition import ideal_partition
 from wideberth.solvers import sweeps
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.conic import solve_conic
@@ -18,6 +17,7 @@ from wideberth.solvers.newton.solver import Newton
 from wideberth.solvers.registry import choose_solver
 from wideberth.solvers.second_order import DualIterate, maximise_block, newton_on_face
 from wideberth.solvers.sweeps import ActiveSet, Coordinate
+from wideberth_paper.reference import ideal_partition
 
 TOL = 1e-7
 

@@ -5,7 +5,7 @@ import pandas as pd
 
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.problem import Problem
-from wideberth.screening.partition import screen
+from wideberth.screen import screen
 
 N, D = 60, 3
 RNG = np.random.default_rng(0)

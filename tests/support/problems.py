@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from wideberth import Box, CrossPolytope
 from wideberth.noise import as_noise
 from wideberth.problem import Problem
+from wideberth.solvers.attempts import prove
+from wideberth.solvers.base import Options
+from wideberth.solvers.registry import choose_solver
 
 SHAPES = ("l2", "linf", "l1", "ellipsoid")
 #: All that a norm penalty may go with: scales per feature make polyhedra of the last.
@@ -150,6 +153,13 @@ def problems(
         norm_penalty=st.sampled_from(norm_penalties),
         targets=st.sampled_from(targets),
     )
+
+
+def solved_pair(problem, tol, solver="newton"):
+    """The pair of points that a solver proves."""
+    control = Options(tol=tol, screening=None, random_state=0).control(problem)
+    with np.errstate(all="ignore"):
+        return prove(problem, control, None, choose_solver(problem, solver).solve)
 
 
 def random_alpha(problem, rng):

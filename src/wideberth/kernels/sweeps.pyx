@@ -28,18 +28,15 @@ ctypedef fused index:
     int
     long long
 
-cdef extern from *:
-    """
-    /* Number of consecutive rows that are visited together; longer runs cost epochs. */
-    #define RUN 4
-    /* Share of its slope at the start at which a coordinate counts as maximised. */
-    #define FLAT 1e-9
-    /* Number of Newton steps along a coordinate, at most: rounding may keep them going. */
-    #define MOST_STEPS 100
-    """
-    const Py_ssize_t RUN
-    const double FLAT
-    const int MOST_STEPS
+cdef enum:
+    #: Number of consecutive rows that are visited together; longer runs cost epochs.
+    RUN = 4
+    #: Number of Newton steps along a coordinate, at most: rounding may keep them going.
+    MOST_STEPS = 100
+
+#: Share of its slope at the start at which a coordinate counts as maximised.
+cdef double FLAT = 1e-9
+
 
 #: The samples, the dual point, and the rows to visit.
 cdef struct Ascent:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammainc, ndtr
 
+from wideberth.kernels.gaussians import densities
 from wideberth.measurement.gaussians import GaussianFitter, thinned
 from wideberth.measurement.population import (
     FLOOR,
@@ -127,8 +128,6 @@ def _two_are_likelier(
 
 def _transforms(population: Population, part: Measurements):
     """Numbers of columns, and for each of them the transforms of the rows, or NaN."""
-    from wideberth.measurement.gaussian_rows import rows_of
-
     n, d = part.values.shape
     cells = np.zeros((d, n))
     for share, mean, spread in zip(
@@ -139,9 +138,8 @@ def _transforms(population: Population, part: Measurements):
     yield range(d), cells
     if len(population.shares) > 1:
         return
-    g, inverses = np.empty((n, d)), np.empty((n, d, d))
-    given = part.values, part.variances, part.covariances
-    rows_of(*given, mean, spread, np.empty(n), g, inverses)
+    measured = part.values, part.variances, part.covariances
+    _, g, inverses = densities(*measured, mean, spread, True)
     diagonal = np.einsum("nii->ni", inverses)
     with np.errstate(divide="ignore", invalid="ignore"):
         residuals = g / np.sqrt(diagonal)

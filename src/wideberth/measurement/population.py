@@ -25,6 +25,8 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import logsumexp
 
+from wideberth.kernels.gaussians import densities, e_step
+
 if TYPE_CHECKING:
     from wideberth.measurement.uncertainty import PopulationUncertainty
 
@@ -157,25 +159,11 @@ class Sums:
 
 def sums_of(population: Population, part: Measurements) -> Sums:
     """The E step over one block of rows."""
-    from wideberth.measurement.gaussian_rows import add_sums
-
-    means, spreads = population.means, population.covariances
-    counts, slopes = np.zeros(len(means)), np.zeros_like(means)
-    bends = np.zeros_like(spreads)
     with np.errstate(divide="ignore"):
         log_shares = np.log(population.shares)
-    likelihood = add_sums(
-        part.values,
-        part.variances,
-        part.covariances,
-        log_shares,
-        means,
-        spreads,
-        counts,
-        slopes,
-        bends,
-    )
-    return Sums(likelihood, counts, slopes, bends)
+    cells = part.values, part.variances, part.covariances
+    gaussians = log_shares, population.means, population.covariances
+    return Sums(*e_step(*cells, *gaussians))
 
 
 def step(population: Population, sums: Sums, prior: Prior) -> Population:
@@ -250,8 +238,6 @@ def posterior_of(
 
     With an `uncertainty` of the population, responsibilities count it.
     """
-    from wideberth.measurement.gaussian_rows import rows_of
-
     n, d = part.values.shape
     K = len(population.shares)
     logs, means = np.empty((K, n)), np.empty((K, n, d))
@@ -261,10 +247,9 @@ def posterior_of(
     for k, (mean, spread) in enumerate(
         zip(population.means, population.covariances, strict=True)
     ):
-        gradients = np.empty((n, d))
-        inverses = np.empty((n if compared or covariance else 0, d, d))
         cells = part.values, part.variances, part.covariances
-        rows_of(*cells, mean, spread, logs[k], gradients, inverses)
+        asked = bool(compared or covariance)
+        logs[k], gradients, inverses = densities(*cells, mean, spread, asked)
         means[k] = _means(part, mean, spread, gradients)
         if covariance is not None:
             spreads[k] = _spreads(part, spread, inverses, covariance)

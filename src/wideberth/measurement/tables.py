@@ -27,8 +27,8 @@ from wideberth.measurement.population import Measurements, Population, Sums, sum
 from wideberth.noise.read_errors import read_variances
 from wideberth.problem.validation import jobs
 
-#: Rows of one block of sums: many times `gaussian_rows.LANES`, small beside a table. A
-#: sample has as many of each class.
+#: Rows of one block of sums: many times LANES of `kernels/lanes.h`, few beside a table.
+#: A sample has as many of each class.
 BLOCK = 4096
 
 Question = Callable[[int, Measurements, np.ndarray | None], Any]

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import gammaln, ndtr
 
+from wideberth.kernels.gaussians import densities
 from wideberth.measurement.population import (
     FLOOR,
     Measurements,
@@ -167,13 +168,10 @@ def _form(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _inverses(population: Population, part: Measurements) -> Iterator[tuple]:
     """Of blocks of rows: the number of a Gaussian, its responsibilities, and S⁻¹."""
-    from wideberth.measurement.gaussian_rows import rows_of
-
     for block in part.blocks(BLOCK):
-        n, d = block.values.shape
         shares = posterior_of(population, block, None).responsibilities
         cells = block.values, block.variances, block.covariances
         for k, mean in enumerate(population.means):
-            inverses, spread = np.empty((n, d, d)), population.covariances[k]
-            rows_of(*cells, mean, spread, np.empty(n), np.empty((n, d)), inverses)
+            spread = population.covariances[k]
+            _, _, inverses = densities(*cells, mean, spread, True)
             yield k, shares[:, k], inverses

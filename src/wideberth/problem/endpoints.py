@@ -119,13 +119,11 @@ def null_certificate(
     middle of A is tried, and where a `start` is given its projection on A and
     `max_iter` steps from there; None then decides nothing, and `is_null` says more.
     """
-    if problem.folded is not None and problem.folded.weight > 0:
-        return None
-    face = Face.of(problem)
+    face, fold = Face.of(problem), problem.folded
     middle = face.whole(face.middle)
-    if not middle.any():
+    if fold is None and not middle.any():
         return middle
-    if not problem.radii.any() and problem.penalty == 0:
+    if fold is None and not problem.radii.any() and problem.penalty == 0:
         return None
     if problem.null_bracket(middle, 1.0)[1] <= 1:
         return middle
@@ -153,8 +151,10 @@ def saturation_scale(problem: Problem) -> float:
     vanishes. With a free intercept b may follow; f is 0 where a sample is tied at
     w = 0, as in classes of different weight (a path then starts by a rule of its own).
     A norm penalty leaves w = 0 up to some f, which is returned: from there on samples
-    differ.
+    differ. f is 0 beside folded samples, whose weights stay what they are.
     """
+    if problem.folded is not None:
+        return 0.0
     if problem.penalty > 0:
         return _surely_null(problem)
     push = float((problem.weights * problem.rows.norms() ** 2).max())
@@ -261,7 +261,7 @@ class Face:
 
     @classmethod
     def of(cls, problem: Problem) -> Face:
-        """That of a problem without folded samples."""
+        """That of a problem."""
         y, c, slack = problem.y, problem.weights, problem.targets
         if problem.intercept is not None:
             b = problem.best_intercept(slack)
@@ -270,7 +270,8 @@ class Face:
         tied = np.flatnonzero((slack == 0) & (c > 0))
         flipped, caps, mass = y[tied] < 0, np.asarray(c[tied]), None
         if problem.intercept is not None and tied.size:
-            rest = problem.intercept * b - accurate_sum(fixed * y)
+            balance = 0.0 if problem.folded is None else problem.folded.balance
+            rest = problem.intercept * b - balance - accurate_sum(fixed * y)
             mass = rest + accurate_sum(np.where(flipped, caps, 0.0))
             whole, error = accurate_sum(caps), sum_rounding(problem.n) * accurate_sum(c)
             if mass <= error or mass >= whole - error:  # a point, up to rounding
@@ -388,12 +389,15 @@ class _FaceDescent:
         """The t at which min_A Σα_i(⟨w,z_i⟩ − tΩ(w)ρ_i) vanishes, from above."""
         problem = self.problem
         margins, noise = problem.rows.margins(w), problem.noise.supports(w)
-        fixed = problem.outside.support(w)
+        penalty, gained, paid = problem.penalty_set.support(w), 0.0, 0.0
+        if (fold := problem.folded) is not None:
+            gained = float(fold.d @ w)
+            paid = 0.0 if fold.noise is None else fold.noise.support(w)
         t = float("inf")
         for _ in range(MOST_STEPS):
             alpha = self.face.whole(free)
-            gain, cost = accurate_sum(alpha * margins), accurate_sum(alpha * noise)
-            gain -= fixed
+            gain = gained + accurate_sum(alpha * margins) - penalty
+            cost = paid + accurate_sum(alpha * noise)
             if cost <= 0:
                 return float("inf") if gain > 0 else 0.0
             if gain / cost >= t:
@@ -409,8 +413,10 @@ class _FaceDescent:
         rows = self.problem.rows
         relative = rows.margin_rounding + totals_rounding(self.problem)
         relative += self.problem.noise.sets.rotation_error
-        size = float(np.linalg.norm(w)) * accurate_sum(alpha * rows.norms())
-        return relative * size
+        size, error = accurate_sum(alpha * rows.norms()), 0.0
+        if (fold := self.problem.folded) is not None:
+            size, error = size + fold.mass, fold.rounding
+        return float(np.linalg.norm(w)) * (relative * size + error)
 
 
 def project(point: np.ndarray, caps: np.ndarray, mass: float) -> np.ndarray:

@@ -31,7 +31,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,10 +49,6 @@ from wideberth.problem.problem import Problem
 from wideberth.problem.rows import Rows
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import measured_data
-
-if TYPE_CHECKING:
-    from wideberth.screening.partition import Partition
-    from wideberth.screening.regions import Region
 
 #: Largest entry of X, or noise scale, that is used as it is, as is its reciprocal;
 #: proof: sums of fourth powers of such numbers stay within float64.
@@ -139,11 +134,9 @@ class Presolved:
             return removed, saturated
         return self.equal.decided(removed, saturated)
 
-    def counts(self, partition: Partition) -> tuple[int, int, int]:
-        """How many samples are free, saturated and removed."""
-        if self.equal is None:
-            return partition.counts
-        masks = self.equal.decided(partition.removed, partition.saturated)
+    def counts(self, removed, saturated) -> tuple[int, int, int]:
+        """How many samples are free, saturated and removed, given masks."""
+        masks = self.decided(removed, saturated)
         removed, saturated = (int(mask.sum()) for mask in masks)
         return self.n - removed - saturated, saturated, removed
 
@@ -187,27 +180,6 @@ class Presolved:
         """An entry of a trace in the user's units."""
         values = ("primal", "dual", "gap")
         return entry | {name: self.value(entry[name]) for name in values}
-
-    def region(self, region: Region) -> Region:
-        """A region of the optimum in the user's units."""
-        sigma, stretch, kappa = self.sigma, self.stretch, self.kappa
-        curvature, anchor = region.curvature, region.anchor
-        if curvature is not None:  # s and Zv scale like α‖x‖ and like ‖x‖
-            curvature = replace(
-                curvature,
-                s=self.sample_weight(curvature.s) * sigma / stretch,
-                v=stretch * curvature.v,
-                factor=stretch * sigma / kappa * curvature.factor,
-            )
-        return replace(
-            region,
-            w=self.weights(region.w),
-            radius=region.radius * kappa / sigma,
-            gap=self.value(region.gap),
-            norm_bound=region.norm_bound * kappa / sigma,
-            curvature=curvature,
-            anchor=anchor and (self.weights(anchor[0]), kappa * anchor[1]),
-        )
 
     def refuse_cut_radii(self, w: np.ndarray) -> None:
         """Refuse weights w of the problem solved on which radii that were cut bear.

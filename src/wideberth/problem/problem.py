@@ -271,11 +271,15 @@ class Problem:
         )
 
     @cached_property
+    def penalty_set(self) -> SumOfSets:
+        """s₀U of the norm penalty."""
+        return self.noise.sets.penalty(self.penalty, self.rows.d)
+
+    @cached_property
     def outside(self) -> SumOfSets:
         """The set of the noise outside the hinges: s₀U, and that of folded samples."""
-        penalty = self.noise.sets.penalty(self.penalty, self.rows.d)
         noise = None if self.folded is None else self.folded.noise
-        return penalty if noise is None else penalty + noise
+        return self.penalty_set if noise is None else self.penalty_set + noise
 
     # -- primal ----------------------------------------------------------------
 
@@ -468,21 +472,30 @@ class Problem:
 
     def closest(self, alpha: np.ndarray, factor: float, near=None) -> np.ndarray:
         """w(α) under radii `factor` times as large; `near` is a guess of it."""
-        noise = self.noise.sum(alpha).times(factor) + self.outside
-        return noise.closest(self.rows.combine(alpha), near, rough=True)
+        d, noise = self._moving(alpha)
+        noise = noise.times(factor) + self.penalty_set
+        return noise.closest(d, near, rough=True)
+
+    def _moving(self, alpha: np.ndarray) -> tuple[np.ndarray, SumOfSets]:
+        """d and Σα_iρ_iU_i, which grows with the radii, folded samples included."""
+        d, noise, fold = self.rows.combine(alpha), self.noise.sum(alpha), self.folded
+        if fold is None:
+            return d, noise
+        return d + fold.d, noise if fold.noise is None else noise + fold.noise
 
     def null_bracket(self, alpha: np.ndarray, most=np.inf) -> tuple[float, float]:
         """Bounds on the least t ≥ 0 with Σα_iz_i ∈ s₀U + tΣα_iρ_iU_i.
 
-        They may be rough where t is over `most`, and are equal for a closed form.
+        Folded samples are included. The bounds may be rough where t is over `most`, and
+        are equal for a closed form.
         """
-        d = self.rows.combine(alpha)
-        return self.noise.sum(alpha).gauge(d, most, self.outside)
+        d, noise = self._moving(alpha)
+        return noise.gauge(d, most, self.penalty_set)
 
     def null_scale(self, alpha: np.ndarray) -> float:
         """The largest f with fΣα_iz_i ∈ s₀U + fΣα_iρ_iU_i."""
         d = self.rows.combine(alpha)
-        return self.noise.sum(alpha).largest_multiple(d, self.outside)
+        return self.noise.sum(alpha).largest_multiple(d, self.penalty_set)
 
     def _fold(self, name: str):
         return 0.0 if self.folded is None else getattr(self.folded, name)

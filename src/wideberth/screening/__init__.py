@@ -1,21 +1,19 @@
 """What cannot matter: regions of the optimum, bounds over them, decided samples."""
 
-from wideberth.screening.at_hand import screen_at_hand
-from wideberth.screening.features import screen_both, screen_features
-from wideberth.screening.partition import (
+from wideberth.screening.decisions import (
+    COPY_READS,
     Partition,
+    Reduction,
+    Screener,
     carry_dual,
+    decide,
+    fold_samples,
     null_point,
-    screen,
+    screen_at_hand,
     screen_points,
     tells_something,
 )
-from wideberth.screening.reduction import (
-    COPY_READS,
-    Reduction,
-    Screener,
-    fold_samples,
-)
+from wideberth.screening.features import screen_both, screen_features
 
 __all__ = [
     "COPY_READS",
@@ -23,9 +21,9 @@ __all__ = [
     "Reduction",
     "Screener",
     "carry_dual",
+    "decide",
     "fold_samples",
     "null_point",
-    "screen",
     "screen_at_hand",
     "screen_both",
     "screen_features",

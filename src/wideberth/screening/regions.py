@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import Pair, Problem
+from wideberth.problem.presolve import Presolved
 from wideberth.problem.rows import gamma
 
 
@@ -61,6 +62,27 @@ class Region:
     curvature: Curvature | None = None
     #: w_α and Zw_α, about which the ellipsoid is built (curved regions only).
     anchor: tuple[np.ndarray, np.ndarray] | None = None
+
+    def restored(self, units: Presolved) -> Region:
+        """The same region in the user's units."""
+        sigma, stretch, kappa = units.sigma, units.stretch, units.kappa
+        curvature, anchor = self.curvature, self.anchor
+        if curvature is not None:  # s and Zv scale like α‖x‖ and like ‖x‖
+            curvature = replace(
+                curvature,
+                s=units.sample_weight(curvature.s) * sigma / stretch,
+                v=stretch * curvature.v,
+                factor=stretch * sigma / kappa * curvature.factor,
+            )
+        return replace(
+            self,
+            w=units.weights(self.w),
+            radius=self.radius * kappa / sigma,
+            gap=units.value(self.gap),
+            norm_bound=self.norm_bound * kappa / sigma,
+            curvature=curvature,
+            anchor=anchor and (units.weights(anchor[0]), kappa * anchor[1]),
+        )
 
 
 def gap_ball(problem: Problem, pair: Pair) -> Region:

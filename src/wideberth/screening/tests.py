@@ -36,13 +36,13 @@ from wideberth.problem.rows import gamma
 from wideberth.screening.regions import Curvature, Region
 
 Bounds = tuple[np.ndarray, np.ndarray]
-Selection = slice | np.ndarray
+RowIndex = slice | np.ndarray
 #: A test prepared for a problem and a region: selected rows → bounds on their margins.
-Test = Callable[[Selection], Bounds]
+Test = Callable[[RowIndex], Bounds]
 
 
 @dataclass(frozen=True)
-class Sample:
+class RowTerms:
     """What the tests need to know of the samples under test, and of the region."""
 
     margins: np.ndarray  # ⟨c,z_i⟩ + y_i b_c (b only where penalised)
@@ -60,7 +60,7 @@ class Sample:
         return radii[0] if same_for_all(radii) else radii
 
     @classmethod
-    def of(cls, problem: Problem, region: Region, rows) -> Sample:
+    def of(cls, problem: Problem, region: Region, rows) -> RowTerms:
         """Gather the samples `rows` (a slice or indices) of a problem."""
         norms, noise = problem.rows.norms()[rows], problem.noise.take(rows)
         plain = region.margins[rows]
@@ -86,15 +86,15 @@ class Sample:
 def separable(problem: Problem, region: Region) -> Test:
     """Margin and noise bounded apart: the paper's Lemma, for every shape."""
 
-    def bounds(rows: Selection) -> Bounds:
-        sample = Sample.of(problem, region, rows)
-        xp = namespace(sample.squares)  # chunks bring arrays of any library
-        swing = region.radius * xp.sqrt(sample.squares) + sample.slack
-        kappa = sample.noise.supports(region.w)
-        spread = region.radius * sample.noise.lipschitz(problem.rows.d)
+    def bounds(rows: RowIndex) -> Bounds:
+        terms = RowTerms.of(problem, region, rows)
+        xp = namespace(terms.squares)  # chunks bring arrays of any library
+        swing = region.radius * xp.sqrt(terms.squares) + terms.slack
+        kappa = terms.noise.supports(region.w)
+        spread = region.radius * terms.noise.lipschitz(problem.rows.d)
         return (
-            sample.margins - swing - (kappa + spread),
-            sample.margins + swing - at_least(0.0, kappa - spread),
+            terms.margins - swing - (kappa + spread),
+            terms.margins + swing - at_least(0.0, kappa - spread),
         )
 
     return bounds
@@ -108,16 +108,16 @@ def tilted(problem: Problem, region: Region) -> Test:
     v, s, r = curvature.v, curvature.s, np.float64(region.radius)
     v_square, v_center = float(v @ v), float(v @ region.w)
 
-    def bounds(rows: Selection) -> Bounds:
-        sample = Sample.of(problem, region, rows)
-        rho = sample.radii
-        inside = sample.squares - 2 * rho * curvature.tilt(rows) + rho * rho * v_square
-        length = np.sqrt(_positive(inside + sample.root_slack))
-        level = sample.margins - rho * v_center
+    def bounds(rows: RowIndex) -> Bounds:
+        terms = RowTerms.of(problem, region, rows)
+        rho = terms.radii
+        inside = terms.squares - 2 * rho * curvature.tilt(rows) + rho * rho * v_square
+        length = np.sqrt(_positive(inside + terms.root_slack))
+        level = terms.margins - rho * v_center
         # t = min(r, s‖q‖/2ρ), written so that ρ = 0 gives t = r.
         t = r * np.minimum(1.0, s * length / np.maximum(2 * rho * r, TINY))
         lower = level - t * length - rho * ((r - t) * (r + t) / s)
-        return lower - sample.slack, level + r * length + sample.slack
+        return lower - terms.slack, level + r * length + terms.slack
 
     return bounds
 
@@ -126,28 +126,28 @@ def ellipsoid(problem: Problem, region: Region) -> Test:
     """Noise term as a quadratic form: ℓ2 and per-feature noise."""
     if region.curvature is None:
         return separable(problem, region)
-    shape = _Ellipsoid.of(problem, region, region.curvature)
+    shape = _QuadraticRegion.of(problem, region, region.curvature)
     penalty = region.radius * region.radius / region.curvature.s
 
-    def bounds(rows: Selection) -> Bounds:
-        sample = Sample.of(problem, region, rows)
-        rho, pull = sample.radii, shape.cross[rows] * shape.cross_factor
+    def bounds(rows: RowIndex) -> Bounds:
+        terms = RowTerms.of(problem, region, rows)
+        rho, pull = terms.radii, shape.cross[rows] * shape.cross_factor
         inside = pull * (shape.gain * pull - (2 * shape.boost) * rho)
-        inside += shape.squares(sample, rows)
-        inside += rho * rho * shape.v_square + sample.extra
-        inside += sample.root_slack
+        inside += shape.squares(terms, rows)
+        inside += rho * rho * shape.v_square + terms.extra
+        inside += terms.root_slack
         swing = shape.radius * np.sqrt(_positive(inside))
-        swing += sample.slack
+        swing += terms.slack
         level = shape.margins[rows] - rho * shape.v_center
-        if sample.extra:
-            level += sample.margins - sample.plain
+        if terms.extra:
+            level += terms.margins - terms.plain
         return level - swing - rho * penalty, level + swing
 
     return bounds
 
 
 @dataclass(frozen=True)
-class _Ellipsoid:
+class _QuadraticRegion:
     """The ellipsoid of a curved region: e + {A ≤ r'²}, with Z applied where needed.
 
     With B = diag(1 + κτ²) and v: A⁻¹ = B⁻¹ + gain·(B⁻¹v)(B⁻¹v)ᵀ, gain = κ/(1−κvᵀB⁻¹v).
@@ -165,7 +165,9 @@ class _Ellipsoid:
     diagonal: float  # B, for ℓ2
 
     @classmethod
-    def of(cls, problem: Problem, region: Region, curvature: Curvature) -> _Ellipsoid:
+    def of(
+        cls, problem: Problem, region: Region, curvature: Curvature
+    ) -> _QuadraticRegion:
         noise, v, d = problem.noise.shape, curvature.v, problem.rows.d
         isotropic = noise.isotropic
         squares = np.broadcast_to(noise.squares, (d,))
@@ -210,10 +212,10 @@ class _Ellipsoid:
             float(diagonal[0]),
         )
 
-    def squares(self, sample: Sample, rows: Selection) -> np.ndarray:
+    def squares(self, terms: RowTerms, rows: RowIndex) -> np.ndarray:
         """‖z_i‖² in the metric B⁻¹."""
         if self.reduced_squares is None:
-            return (sample.squares - sample.extra) / self.diagonal
+            return (terms.squares - terms.extra) / self.diagonal
         return self.reduced_squares[rows]
 
 
@@ -225,16 +227,16 @@ def tangent(problem: Problem, region: Region) -> Test:
     """
     apart, r = separable(problem, region), region.radius
 
-    def bounds(rows: Selection) -> Bounds:
-        sample = Sample.of(problem, region, rows)
+    def bounds(rows: RowIndex) -> Bounds:
+        terms = RowTerms.of(problem, region, rows)
         lower, upper = apart(rows)
         z = problem.rows.dense(rows) * problem.y[rows, None]
         noise = problem.noise.tangents(z, region.w, rows)
-        level, square = sample.margins - noise.support, sample.extra
-        above = r * np.sqrt(noise.rise**2 + square + sample.root_slack)
-        below = r * np.sqrt(noise.fall**2 + square + sample.root_slack)
-        low = level - below - r * r * noise.bend - sample.slack
-        high = level + above + sample.slack
+        level, square = terms.margins - noise.support, terms.extra
+        above = r * np.sqrt(noise.rise**2 + square + terms.root_slack)
+        below = r * np.sqrt(noise.fall**2 + square + terms.root_slack)
+        low = level - below - r * r * noise.bend - terms.slack
+        high = level + above + terms.slack
         return np.fmax(lower, low), np.fmin(upper, high)
 
     return bounds

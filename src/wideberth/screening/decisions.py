@@ -1,0 +1,473 @@
+"""What is proven of samples, and the problem that is left to solve.
+
+A sample whose robust margin is above its target everywhere in a region that contains
+the optimum has α_i* = 0 (removed); one whose margin is below it everywhere has α_i* =
+c_i (saturated). The others stay free (theory §5). Decisions leave a smaller problem.
+Saturated samples still pull at the solution: they are folded into one linear and one
+norm term, and no row of a decided sample is read again (theory §3).
+
+Public: `Partition`, the decisions; `screen_points` and `screen_at_hand`, which make
+them from a pair of points; `decide`, which makes them from bounds on margins;
+`Reduction`, the problem that is left and its way back; `Screener`, for solvers that
+screen while they run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from operator import mul
+
+import numpy as np
+
+from wideberth.problem import DualPoint, Folded, Pair, PrimalPoint, Problem
+from wideberth.problem.arrays import fill, host, is_foreign, largest, masked, namespace
+from wideberth.problem.limits import BLOCK_ROWS, EPS, LITTLE
+from wideberth.problem.rounding import accurate_sum, chain, summed, totals_rounding
+from wideberth.problem.rows import gamma
+from wideberth.screening.regions import Region, build_region, gap_ball, midpoint_radius
+from wideberth.screening.tests import TESTS, nameable_tests, quick_test
+
+#: Number of places that are sorted at once rather than halved first: a choice (a sort
+#: of so many takes about as long as halving them).
+_SORTED = 1024
+#: Number of reads of all rows that a smaller copy of them costs: its rows and norms,
+#: the folded rows, the final certificate (6 and 8 cost no problem of
+#: `make bench-screening` any pass, 4 does).
+COPY_READS = 6
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What is proven of every sample: α_i* = 0, α_i* = c_i, or nothing.
+
+    Attributes
+    ----------
+    removed, saturated : boolean arrays of shape (n,)
+        Samples with α_i* = 0, and with α_i* = c_i.
+    lower, upper : arrays of shape (n,)
+        Bounds on the robust margin of each sample at the optimum.
+    region : Region or None
+        Where the optimum was sought.
+    removed_features : boolean array of shape (d,), or None
+        Features with w_j* = 0, where they were asked for.
+    """
+
+    removed: np.ndarray
+    saturated: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    region: Region | None = None
+    removed_features: np.ndarray | None = None
+
+    @property
+    def free(self) -> np.ndarray:
+        """Samples about which nothing is proven."""
+        return ~(self.removed | self.saturated)
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Numbers of free, saturated and removed samples."""
+        count = namespace(self.removed).count_nonzero
+        removed, saturated = int(count(self.removed)), int(count(self.saturated))
+        return self.removed.shape[0] - removed - saturated, saturated, removed
+
+    @property
+    def share(self) -> float:
+        """Share of samples decided."""
+        return 1 - self.counts[0] / self.removed.size
+
+    def __repr__(self):
+        free, saturated, removed = self.counts
+        return f"Partition(free={free}, saturated={saturated}, removed={removed})"
+
+
+def null_point(problem: Problem) -> PrimalPoint:
+    """The primal at w = 0 and the best b, without a pass over the data."""
+    margins = fill(problem.weights, problem.n, 0.0)
+    return problem.at(np.zeros(problem.rows.d), margins=margins)
+
+
+def tells_something(point: PrimalPoint, null: PrimalPoint) -> bool:
+    """Whether a primal point is of any use beside w = 0: as a start, or for a region.
+
+    Any point may be given for either. One that is worse than w = 0 by a factor of
+    10¹⁶, or that overflows, puts the optimum nowhere that w = 0 does not.
+    """
+    return EPS * point.value <= null.value
+
+
+def screen_points(
+    problem: Problem,
+    pair: Pair,
+    *,
+    region: str = "ellipsoid",
+    test: str | None = None,
+) -> Partition:
+    """Screen from evaluated points, by one test or by all that apply.
+
+    The quick test (`tests.quick_test`) reads no row if w = w(α) and noise is ℓ2.
+    """
+    where = build_region(region, problem, pair)
+    allowed = nameable_tests(problem, region)
+    if test is not None and test not in allowed:
+        raise ValueError(
+            f"test={test!r} does not apply to region={region!r} with "
+            f"{problem.noise.name} noise; choose one of {allowed}."
+        )
+    names = allowed if test is None else [test]
+    tests = [TESTS[name](problem, where) for name in names]
+    lower, upper = np.full(problem.n, -np.inf), np.full(problem.n, np.inf)
+    for start in range(0, problem.n, BLOCK_ROWS):
+        rows = slice(start, min(start + BLOCK_ROWS, problem.n))
+        for bounds in tests:
+            low, high = bounds(rows)
+            np.fmax(lower[rows], low, out=lower[rows])
+            np.fmin(upper[rows], high, out=upper[rows])
+    return decide(problem, lower, upper, where)
+
+
+def decide(
+    problem: Problem, lower, upper, region: Region | None = None, b: float = 0.0
+) -> Partition:
+    """Turn bounds into decisions; a free intercept at its unfavourable end (§4.4).
+
+    The search for that end is the quicker the better a guess `b` of the intercept is.
+    """
+    if problem.intercept == 0:
+        b_low, b_high = _intercept_bracket(problem, lower, upper, b)
+        positive = problem.y > 0
+        lower = lower + np.where(positive, b_low, -b_high)
+        upper = upper + np.where(positive, b_high, -b_low)
+    removed = (lower > problem.targets) | (problem.weights == 0)
+    saturated = (upper < problem.targets) & ~removed
+    return Partition(removed, saturated, lower, upper, region)
+
+
+def _intercept_bracket(
+    problem: Problem, lower, upper, b: float = 0.0
+) -> tuple[float, float]:
+    """Bounds on b* when every robust margin without b lies in [lower, upper] (§4.4).
+
+    The slope of P in b jumps by c_i at y_i(m_i−ψ_i); it is largest where all jumps come
+    earliest, and then first reaches 0 at a lower bound of b*; likewise above, seen from
+    the other end. Where it is 0 from −∞ on, or up to ∞, as folded samples or a class
+    without weight may make it, b* has no bound on that side.
+    """
+    y, positive, weights = problem.y, problem.y > 0, problem.weights
+    lower, upper = np.fmax(lower, -np.inf), np.fmin(upper, np.inf)  # NaN bounds nothing
+    targets = problem.targets
+    earliest = y * (targets - np.where(positive, upper, lower))
+    latest = y * (targets - np.where(positive, lower, upper))
+    total = accurate_sum(weights)
+    balance, mass = 0.0, total
+    if problem.folded is not None:
+        balance, mass = problem.folded.balance, total + problem.folded.weight
+    start = -balance - accurate_sum(weights * positive)
+    end, slack = start + total, 4 * (totals_rounding(problem) + gamma(problem.n)) * mass
+    width = float(np.mean(latest - earliest)) if problem.n else 0.0
+    near = b - width, b + width
+    b_low = _first_reaching(earliest, weights, start, -slack, near)
+    mirrored = -near[1], -near[0]
+    b_high = -_first_reaching(-latest, weights, -end, -slack, mirrored)
+    wiggle = 2.0**-50
+    return b_low - wiggle * (1 + abs(b_low)), b_high + wiggle * (1 + abs(b_high))
+
+
+def _first_reaching(at, weights, start: float, level: float, near) -> float:
+    """The least place at which `start` and the weights up to there come to `level`.
+
+    −∞ where the start does, or none. Rows beyond the places `near`, and then half of
+    those left, are summed without sorting them.
+    """
+    if start >= level:
+        return -np.inf
+    pivots = list(near)
+    while at.size > _SORTED:
+        guessed = bool(pivots)
+        pivot = pivots.pop() if guessed else float(np.median(at[:: at.size // _SORTED]))
+        below = at <= pivot
+        reached = start + accurate_sum(weights[below])
+        if reached < level:
+            start, below = reached, ~below
+        elif below.all() and not guessed:  # most places are this one
+            break
+        at, weights = at[below], weights[below]
+    order = np.argsort(at)
+    places = np.flatnonzero(start + np.cumsum(weights[order]) >= level)
+    return float(at[order[places[0]]]) if places.size else -np.inf
+
+
+# -- from margins that are known -------------------------------------------------------
+
+
+def screen_at_hand(problem: Problem, pair: Pair, region: str) -> Partition:
+    """Decide by the margins of the primal point; read few rows, or none.
+
+    A solver knows the margins at its primal point w, and those at w(α) only by a
+    product. But near the optimum, and along a path in C, w(α) is nearly a multiple of
+    w. With f the best multiple for the midpoint c = (w + w_α)/2 of theory §4.2, and r
+    the radius there,
+
+        ‖w* − fw‖ ≤ R = r + ‖c − fw‖,     ψ_i(w*) ∈ fψ_i(w) ± R(‖z_i‖ + L_i),
+
+    since κ_i is homogeneous and has the Lipschitz constant L_i. No row is read for
+    that. The tests of `tests.py` over the `region` are narrower, and read rows. Their
+    bounds move by no less than r(‖z_i‖ − L_i)/√(1 + κL²), L that of the shape and κ its
+    curvature (§4.3'), so they can decide none but samples that are farther than this
+    from their target. If these are more than a tenth of all, their rows are read; those
+    in another array library are not.
+
+    Rounding. fψ_i is made from the slack by a few operations on numbers of at most
+    |m_i| + |b| + W(‖z_i‖ + L_i), W a bound on all norms, and the margins in it are off
+    by γ_{d+4} of the last: twice γ_{4d+64} of their sum is more than all of it.
+    """
+    ball = _Ball.of(problem, pair, region)
+    level, reach = ball.bounds(problem, pair)
+    lower, upper, b = level - reach, level + reach, pair.point.b
+    found = decide(problem, lower, upper, b=b)
+    few = LITTLE * problem.n
+    if region == "gap" or is_foreign(problem.y) or found.counts[0] <= few:
+        return found
+    doubtful = ball.in_doubt(problem, pair, region, found)
+    if doubtful.size <= few:
+        return found
+    point = replace(pair.point, margins=pair.point.margins[doubtful])
+    small = problem.take(doubtful)
+    if small.intercept == 0:  # a bracket of b takes the bounds of all samples
+        small = replace(small, intercept=None)
+    test = quick_test(problem, region)
+    part = screen_points(small, Pair(point, pair.dual), region=region, test=test)
+    lower[doubtful] = np.fmax(lower[doubtful], part.lower)
+    upper[doubtful] = np.fmin(upper[doubtful], part.upper)
+    return decide(problem, lower, upper, b=b)
+
+
+@dataclass(frozen=True)
+class _Ball:
+    """All (w, √λ_b b) within `radius` of `factor`·w and √λ_b `b`: the optimum is there.
+
+    `inner` is the radius about the midpoint itself; no w here is longer than
+    `norm_bound`.
+    """
+
+    factor: float
+    b: float
+    radius: float
+    inner: float
+    norm_bound: float
+
+    @classmethod
+    def of(cls, problem: Problem, pair: Pair, region: str) -> _Ball:
+        """The ball that the pair puts the optimum in, the paper's for "gap"."""
+        if region == "gap":
+            gap = gap_ball(problem, pair)
+            return cls(1.0, gap.b, gap.radius, gap.radius, gap.norm_bound)
+        w, w_alpha = host(pair.point.w), host(pair.dual.w)
+        inner, square = midpoint_radius(problem, pair), float(w @ w)
+        factor = 0.5 + 0.5 * float(w @ w_alpha) / square if square > 0 else 1.0
+        factor = max(factor, 0.0)  # κ is homogeneous in multiples that are not negative
+        middle = 0.5 * (w + w_alpha)
+        offset = float(np.linalg.norm(middle - factor * w))
+        b = 0.5 * (pair.point.b + pair.dual.b)
+        longest = max(1.0, factor) * square**0.5 + float(np.linalg.norm(w_alpha))
+        radius = (inner + offset) * (1 + gamma(problem.rows.d + 8))
+        return cls(factor, b, radius, inner, longest + radius)
+
+    def bounds(self, problem: Problem, pair: Pair):
+        """The middle of each robust margin, without a free b, and its distance."""
+        point, noise = pair.point, problem.noise
+        level = self.factor * (problem.targets - point.slack)
+        norms = problem.rows.norms()
+        size, lengths, b_size = norms + noise.lipschitz(problem.rows.d), None, 0.0
+        if problem.intercept is not None:
+            b = self.b if problem.intercept else 0.0
+            level = level + problem.y * (b - self.factor * point.b)
+            b_size = abs(b) + (1 + self.factor) * abs(point.b)
+        if problem.intercept:
+            extra = 1 / problem.intercept
+            lengths = namespace(norms).sqrt(norms * norms + extra) - norms
+            b_size += self.radius * extra**0.5
+        error = 2 * gamma(4 * problem.rows.d + 64)
+        reach = (self.radius + error * self.norm_bound) * size
+        reach = reach + error * ((1 + self.factor) * abs(problem.targets) + b_size)
+        if lengths is not None:
+            reach = reach + self.radius * lengths
+        return level, reach + self.norm_bound * problem.axes_error()
+
+    def in_doubt(self, problem, pair, region, found) -> np.ndarray:
+        """Undecided samples that a narrower test might decide, by number."""
+        noise, d = problem.noise, problem.rows.d
+        narrow = 1.0
+        if region == "ellipsoid" and pair.dual.s > 0:
+            largest = noise.shape.lipschitz(d)
+            omega = pair.point.omega + self.radius * largest
+            curvature = pair.dual.s / (2 * omega) if omega > 0 else 0.0
+            narrow = (1 + curvature * largest * largest) ** -0.5
+        least = problem.rows.norms() - noise.lipschitz(d)
+        free = np.flatnonzero(found.free)
+        middle = 0.5 * (found.lower[free] + found.upper[free])
+        distance = np.abs(problem.targets[free] - middle)
+        return free[distance > narrow * self.inner * np.maximum(least[free], 0.0)]
+
+
+# -- the problem that is left ---------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A problem on its free samples alone, saturated ones folded, and the way back."""
+
+    full: Problem
+    problem: Problem
+    free: np.ndarray  # indices into the full problem
+    settled: np.ndarray  # α of all samples, 0 where free
+
+    @classmethod
+    def of(cls, problem: Problem) -> Reduction:
+        """Nothing screened yet."""
+        index = np.int32 if problem.n <= np.iinfo(np.int32).max else np.int64
+        nothing = np.broadcast_to(0.0, (problem.n,))  # takes no memory
+        return cls(problem, problem, np.arange(problem.n, dtype=index), nothing)
+
+    def shrink(self, partition: Partition) -> Reduction:
+        """Apply decisions about the free samples; reads the saturated rows once."""
+        small, saturated = self.problem, partition.saturated
+        keep = np.flatnonzero(partition.free)
+        folded, settled = small.folded, self.settled.copy()
+        if saturated.any():
+            settled[self.free[saturated]] = small.weights[saturated]
+            fold = fold_samples(small, saturated)
+            folded = fold if folded is None else folded + fold
+        reduced = small.take(keep, folded=folded)
+        return Reduction(self.full, reduced, self.free[keep], settled)
+
+    def unfold(self, alpha: np.ndarray) -> np.ndarray:
+        """Dual weights of all n samples from those of the free ones."""
+        whole = self.settled.copy()
+        whole[self.free] = alpha
+        return whole
+
+
+def fold_samples(problem: Problem, chosen) -> Folded:
+    """Σ over a mask of samples of c_i times z_i, m_i, y_i and ρ_iU_i (theory §3)."""
+    count = int(namespace(chosen).count_nonzero(chosen))
+    if count == 0:
+        return Folded(np.zeros(problem.rows.d))
+    weights, norms = masked(chosen, problem.weights), problem.rows.norms()
+    mass = summed(mul, weights, norms)
+    relative = problem.rows.combine_rounding + gamma(problem.chain)
+    relative += problem.noise.sets.rotation_error
+    own = replace(problem, folded=None).dual_sums(weights)
+    return Folded(
+        problem.rows.combine(weights),
+        own.total,
+        summed(mul, weights, problem.y),
+        count,
+        mass,
+        relative * mass,
+        chain(problem.n, count) + problem.chain,
+        largest(masked(chosen, norms)),
+        largest(masked(chosen, problem.noise.norm_factors(problem.rows.d))),
+        problem.noise.folded(weights),
+        own.size,
+        own.weight,
+        largest(masked(chosen, abs(problem.targets))),
+    )
+
+
+class Screener:
+    """Dynamic screening: a solver hands in its iterates, and the problem shrinks.
+
+    It pays where a solver reads the rows often, as coordinate ascent does. It starts
+    without the samples of no weight and without those `decided` already.
+
+    >>> screener = Screener(problem)                                # doctest: +SKIP
+    >>> while not done:                                             # doctest: +SKIP
+    ...     step on screener.problem
+    ...     kept = screener.update(pair)  # indices kept, or None
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        region: str | None = "ellipsoid",
+        decided: Partition | None = None,
+    ):
+        self.region = region
+        self.looks = 0  # iterates handed in since the problem shrank
+        self.reduction = Reduction.of(problem)
+        unused = problem.weights == 0
+        if decided is None and unused.any():
+            bounds = np.full(problem.n, np.nan)
+            decided = Partition(unused, np.zeros_like(unused), bounds, bounds)
+        if decided is not None:
+            self.reduction = self.reduction.shrink(decided)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as reduced so far."""
+        return self.reduction.problem
+
+    def update(
+        self, pair: Pair, least: float = 0.0, ahead: float = np.inf
+    ) -> np.ndarray | None:
+        """Decide from points of the current problem, and shrink it if that pays.
+
+        Returns the mask of its samples that are kept, or None if it stays as it is.
+        The decided share must exceed `least`. It must also repay the copy of the rows
+        that are left: in the reads since the last copy, and in those `ahead`.
+        """
+        self.looks += 1
+        region = self.region
+        if region is None or not self._repays(1.0, least, ahead):
+            return None
+        if self.problem.n == 0 or pair.dual.value == -np.inf:
+            return None
+        partition = screen_at_hand(self.problem, pair, region)
+        if not self._repays(partition.share, least, ahead):
+            return None
+        self.reduction, self.looks = self.reduction.shrink(partition), 0
+        return partition.free
+
+    def promises(
+        self, point: PrimalPoint, gap: float, least: float = 0.0, ahead: float = np.inf
+    ) -> bool:
+        """Whether a proof of this gap at w = w(α) would probably let `update` shrink.
+
+        For solvers that pay for a proof with a read of the rows. It takes the ball of
+        radius √gap about w (theory §4.2), reads no row and decides nothing. A point
+        that promises nothing counts as one that was handed in.
+        """
+        self.looks += 1
+        problem, region = self.problem, self.region
+        if region is None or problem.n == 0 or not self._repays(1.0, least, ahead):
+            return False
+        lengths = problem.rows.norms() + problem.noise.lipschitz(problem.rows.d)
+        square = 2 * gap if region == "gap" else gap
+        near = np.abs(point.slack) <= max(square, 0.0) ** 0.5 * lengths
+        promised = self._repays(1 - near.mean(), least, ahead)
+        if promised:
+            self.looks -= 1  # `update` counts it
+        return promised
+
+    def _repays(self, share: float, least: float, ahead: float) -> bool:
+        """Whether it pays to go on without this share of the samples."""
+        return share > least and share * min(self.looks, ahead) >= COPY_READS
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Numbers of free, saturated and removed samples, of the original ones."""
+        reduction = self.reduction
+        saturated = 0 if self.problem.folded is None else self.problem.folded.n
+        n, free = reduction.full.n, self.problem.n
+        return free, saturated, n - free - saturated
+
+
+def carry_dual(problem: Problem, alpha: np.ndarray, weights: np.ndarray) -> DualPoint:
+    """Turn the dual solution under `weights` into a feasible point of `problem`.
+
+    Sequential screening: every α_i keeps its share of the box, then the whole is
+    stretched to the best feasible multiple.
+    """
+    share = np.divide(alpha, weights, out=np.zeros(problem.n), where=weights > 0)
+    return problem.stretched(problem.dual_at(share * problem.weights))
