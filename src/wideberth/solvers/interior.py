@@ -282,32 +282,38 @@ class InteriorPoint:
         self.factor = factor
         if factor is None:
             return False
-        right = self.combined - block.rows.penalty * self.x + sums[0]
-        right += block.first_right()
-        dx = factor.solve(right)
-        rate, lifts, corrected = self._predict(dx, theta, weights, residual)
+        right = self.combined - block.rows.penalty * self.x + block.first_right()
+        dx, rate, lifts, corrected = self._predict(
+            right, theta, weights, residual, sums
+        )
         target, aim = self._correct(dx, rate, lifts)
-        right += corrected + target * sums[1]
-        if aim is not None:
-            right += block.right_side(aim, theta)
-        if block.compliance is not None:
-            residual = self.slack + block.shift
-        dx = factor.solve(right)
-        change = block.products(dx)
-        residual = residual - change
-        residual += lifts[1, :] - lifts[0, :]
+        residual = residual + (lifts[1, :] - lifts[0, :])
         residual += target * per_mu
-        rate = self._rate(weights, residual, self.room)
-        d_alpha = c * self.room[1, :] * rate[1, :]
+        if aim is not None:
+            shift = block.shift
+            right = right + block.right_side(aim)
+            if block.compliance is not None:
+                more = block.shift - shift
+                residual += more
+                corrected = corrected + block.turned.combine(theta * more)
+        if isinstance(factor, ThinFactor):
+            dx, share = self._solve_rows(right, theta, residual)
+            change = block.products(dx)
+        else:
+            dx = factor.solve(right + (sums[0] + corrected + target * sums[1]))
+            change = block.products(dx)
+            share = residual - change
+            share *= weights
+        rate = self.signs * share / self.room
         if block.compliance is not None:
-            change = change - block.shift + block.compliance * d_alpha
+            change = change - block.shift + block.compliance * (c * share)
         # The relative move of the force: (target/room + lifts)/force − (1 + rate).
         moved = self._aims(target) / self.room
         moved += lifts
         moved /= self.force
         moved -= 1.0
         moved -= rate
-        block.move(dx, d_alpha, aim)
+        block.move(dx, c * share, aim)
         nearest = floats(extremes(rate)[0], extremes(moved)[0])
         length = min(1.0, SETTINGS.to_boundary * self._longest(*nearest))
         if not (length > EPS and np.isfinite(dx).all()):
@@ -315,36 +321,49 @@ class InteriorPoint:
         self._advance(length, dx, change, rate, moved)
         return True
 
-    def _predict(self, dx: np.ndarray, theta, weights, residual):
-        """The predictor's relative move r of the room, and what it leaves to correct.
+    def _solve_rows(self, right, theta, residual):
+        """dx and da where rows are few: da = θ(residual − ⟨g,dx⟩)/c, which cancels."""
+        assert isinstance(self.factor, ThinFactor)
+        root = np.sqrt(theta)
+        dx, s = self.factor.solve_rows(right, root * residual)
+        return dx, s * root / self.c
+
+    def _predict(self, right, theta, weights, residual, sums):
+        """The predictor's dx and relative move r of the room, and what is to correct.
 
         After it the products of room and force are off their aim 0 by
-        −room·force·r(1+r). Returned are r, force·r(1+r), and what that adds to the
+        −room·force·r(1+r). Returned are dx, r, force·r(1+r), and what that adds to the
         right-hand side.
         """
         rates, lifts = [], []
 
-        def weigh(J, change):
-            rate = self._rate(weights[J], residual[J] - change, self.room[:, J])
-            lift = 1.0 + rate
-            lift *= rate
-            lift *= self.force[:, J]
+        def lift(J, share):
+            rate = self.signs * share
+            rate /= self.room[:, J]
+            lifted = 1.0 + rate
+            lifted *= rate
+            lifted *= self.force[:, J]
             rates.append(rate)
-            lifts.append(lift)
-            return theta[J] * (lift[1, :] - lift[0, :])
+            lifts.append(lifted)
+            return theta[J] * (lifted[1, :] - lifted[0, :])
+
+        if isinstance(self.factor, ThinFactor):
+            dx, share = self._solve_rows(right, theta, residual)
+            lift(slice(None), share)
+            return dx, rates[0], lifts[0], 0.0
+        assert self.factor is not None
+        dx = self.factor.solve(right + sums[0])
+
+        def weigh(J, change):
+            share = residual[J] - change
+            share *= weights[J]
+            return lift(J, share)
 
         corrected = self.block.along(dx, weigh)
         if len(rates) == 1:
-            return rates[0], lifts[0], corrected
+            return dx, rates[0], lifts[0], corrected
         joined = (self.xp.concat(parts, axis=1) for parts in (rates, lifts))
-        return *joined, corrected
-
-    def _rate(self, weights, residual, room):
-        """Relative move of the room for these residuals, whose array is used up."""
-        residual *= weights
-        rate = self.signs * residual
-        rate /= room
-        return rate
+        return dx, *joined, corrected
 
     def _correct(self, dx: np.ndarray, rate, lifts):
         """μ that the step aims at, by Mehrotra's rule, and what the block aims at.
