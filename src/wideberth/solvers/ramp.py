@@ -153,7 +153,7 @@ class Descent(ABC, Generic[Solved]):
     @contextmanager
     def told(self, cost: float, **changes) -> Iterator[Control]:
         """A control for one round, which hears of values with what K costs."""
-        control = self.control
+        control, callback = self.control, self.control.callback
 
         def with_costs(entry: dict) -> dict:
             return entry | {name: entry[name] + cost for name in ("primal", "dual")}
@@ -161,7 +161,6 @@ class Descent(ABC, Generic[Solved]):
         def tell(entry: dict) -> bool | None:
             return callback is not None and callback(with_costs(entry))
 
-        callback = control.callback
         told = None if callback is None else tell
         inner = replace(control, callback=told, trace=[], **changes)
         yield inner
