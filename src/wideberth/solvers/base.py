@@ -59,8 +59,7 @@ class Control:
 
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
     `screening` names the safe region that decides about samples, or is None; `random`
-    is the only source of random numbers. `features` is how many are left, where some
-    were proven to have no weight.
+    is the only source of random numbers.
     """
 
     tol: float = 1e-6
@@ -73,7 +72,6 @@ class Control:
     stopped: bool = False
     aim: float = np.inf
     screening: str | None = "ellipsoid"
-    features: int | None = None
     random: Random = field(default_factory=Random)
 
     @property
@@ -139,8 +137,6 @@ class Control:
             "saturated": counts[1],
             "removed": counts[2],
         }
-        if self.features is not None:
-            entry["features"] = self.features
         self.trace.append(entry)
         if self.callback is not None and self.callback(entry):
             self.stopped = True

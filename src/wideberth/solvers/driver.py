@@ -293,8 +293,8 @@ class Driver:
         if work is not None:
             rest = max(work.n - work.rows - work.settled, 0)
             counts, spent = (work.rows, work.settled, rest), float(self.passes)
-            if isinstance(self.batches, InMemory):
-                spent = self.batches.problem.rows.passes.count
+            if isinstance(self.batches, InMemory):  # where nothing is proven of rows
+                counts, spent = (self.n, 0, 0), self.batches.problem.rows.passes.count
             self.control.record(spent, self.certificate, counts)
         return point
 

@@ -167,7 +167,6 @@ class Descent(ABC, Generic[Found]):
         inner = replace(control, callback=callback, trace=[], **changes)
         yield inner
         control.steps, control.stopped = inner.steps, inner.stopped
-        control.features = inner.features
         control.trace += map(with_costs, inner.trace)
 
 
