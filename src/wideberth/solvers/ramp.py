@@ -45,7 +45,7 @@ from wideberth.solvers.shrinking import least_rows
 from wideberth.solvers.starts import carried
 
 if TYPE_CHECKING:
-    from wideberth.solvers.chunks.chunked import Chunks
+    from wideberth.data.batches import Chunks
     from wideberth.solvers.work import Work
 
 #: How a descent ended.
