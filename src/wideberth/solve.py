@@ -33,17 +33,16 @@ from wideberth.problem.validation import check_vector, short
 from wideberth.results import RampDescent, Solution, certified_solution
 from wideberth.screening import (
     Partition,
-    carry_dual,
     null_point,
     screen_at_hand,
     tells_something,
 )
 from wideberth.screening.features import screen_features
-from wideberth.solvers.attempts import Solve, by_null_model, prove
+from wideberth.solvers.attempts import Solve, null_pair, prove
 from wideberth.solvers.base import Control, Options, Outcome
-from wideberth.solvers.classes.rounds import Proven
 from wideberth.solvers.ramp import Descended, DescentInMemory
-from wideberth.solvers.registry import check_choices, choose_solver, get_solver
+from wideberth.solvers.registry import check_choices, choose_solver
+from wideberth.solvers.starts import WarmStart
 
 #: Number of steps towards the critical radius that a warning states: they cost no more
 #: than the solution does, and halve the bracket that its α leaves, or better (tables
@@ -138,13 +137,12 @@ def solve(
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
-    solver : {"auto", "newton", "coordinate", "columns", "conic", "compiled"}
+    solver : {"auto", "newton", "coordinate", "columns", "conic"}
         "newton" for tall data and every shape; "coordinate" for sparse or wide data,
         "l2" noise; "columns" for wide data and boxes, which leave most features out;
-        "conic" is the reference for every shape (extra `conic`). "compiled" is
-        "newton", several times as quick on small dense data once its code is loaded,
-        for programs that solve many such problems. "auto" takes the quickest by noise,
-        shape and density; the choice is in `Solution.solver`.
+        "conic" is the reference for every shape (extra `conic`). "auto" takes the
+        quickest by noise, shape and density; the choice is in `Solution.solver`. On
+        small data its Newton steps are compiled, without screening and rounds.
         `wideberth.solvers.registry` adds others.
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.
@@ -252,38 +250,30 @@ def solve_presolved(
     presolved: Presolved,
     ramp: float,
     options: Options,
-    *,
-    problems: int = 1,
-    proven: Proven | None = None,
 ) -> Solution:
-    """`solve` from the presolved problem on, one of `problems` that a call is about.
-
-    `proven` is what was found already, of problems that were solved together.
-    """
+    """`solve` from the presolved problem on."""
     problem, init = presolved.problem, options.init
     told = replace(options, callback=presolved.callback(options.callback))
     control = told.control(problem)
     with np.errstate(all="ignore"):  # what overflows is certified, or not
         start = None if init is None else _start(presolved, init)
-        chosen = choose_solver(problem, options.solver, problems=problems)
+        chosen = choose_solver(problem, options.solver)
         if ramp > -np.inf:
             descent = DescentInMemory(Ramp(problem, ramp), control, chosen)
             descended = descent.run(options.starts, start)
             return _solution(
                 presolved, control, chosen.name, descended.found, descended
             )
-        known = start
-        if start is None or start.gap > control.tol * start.point.scale:
+        known = None if start is None else start.pair
+        if known is None or known.gap > control.tol * known.point.scale:
             # Radii beyond the range of float64 mean w = 0, or are refused.
-            known = None if presolved.cut is None else by_null_model(problem)
+            known = None if presolved.cut is None else null_pair(problem)
         first: Solve = partial(chosen.solve, start=start)
-        if proven is not None:
-            first, chosen = proven.tell, get_solver("newton")
         found = prove(problem, control, known, first)
         return _solution(presolved, control, chosen.name, found)
 
 
-def _start(presolved: Presolved, init: object) -> Outcome | None:
+def _start(presolved: Presolved, init: object) -> WarmStart | None:
     """A warm start given by the user, where it is of any use."""
     problem = presolved.problem
     if isinstance(init, Solution):
@@ -304,9 +294,9 @@ def _start(presolved: Presolved, init: object) -> Outcome | None:
     if not tells_something(point, null_point(problem)):
         return None
     if alpha is None:  # all samples are taken to be at a bound, and scaled
-        at_bounds = problem.weights * (point.slack > 0)
-        return Outcome(point, carry_dual(problem, at_bounds, problem.weights))
-    return Outcome(point, problem.dual_at(alpha, near=point.w))
+        at_bounds = problem.dual_at(problem.weights * (point.slack > 0))
+        alpha = problem.stretched(at_bounds).alpha
+    return WarmStart(problem, point, alpha)
 
 
 @dataclass(frozen=True)
@@ -355,8 +345,9 @@ def _solution(
             descended.start,
             descended.ending,
         )
-    point, dual, region = found.point, found.dual, control.screening
-    presolved.refuse_cut_radii(point.w)
+    dual, region = found.dual, control.screening
+    presolved.refuse_cut_radii(found.point.w)
+    w, b, alpha = presolved.outward(found.point.w, found.point.b, dual.alpha)
     decisions = _Decisions(presolved, problem, found, region)
     features = region is not None and presolved.turned_back is unchanged
 
@@ -378,9 +369,9 @@ def _solution(
         presolved.certificate(certificate),
         remedy,
         null,
-        w=presolved.weights(point.w),
-        b=point.b,
-        dual_weights=presolved.dual_weights(dual.alpha),
+        w=w,
+        b=b,
+        dual_weights=alpha,
         decided=decisions.samples,
         solver=solver,
         passes=problem.rows.passes.count,

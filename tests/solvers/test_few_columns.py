@@ -205,78 +205,6 @@ def test_wanted_columns_are_those_that_cost_most():
     assert np.abs(dual.w[new]).min() >= np.abs(dual.w[rest]).max()
 
 
-# -- features left behind --------------------------------------------------------------
-
-
-@pytest.fixture
-def eager(monkeypatch):
-    """Screening of features that costs nothing beside the steps, from the first on."""
-    spent = property(lambda self: np.inf, lambda self, value: None)
-    monkeypatch.setattr(ColumnRounds, "spent", spent, raising=False)
-
-
-@pytest.fixture
-def slow(monkeypatch):
-    """Rounds that end early, so that there is a pair to screen with before the end."""
-    monkeypatch.setattr(ColumnRounds, "_near", lambda self, dual: np.arange(400))
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_columns_that_leave_are_told_and_change_nothing(seed, intercept, eager, slow):
-    X, y, options = wide(seed, norm_penalty=5.0)
-    how = options | intercept_options(intercept)
-    found = solve(X, y, tol=1e-8, **how)
-    counts = [entry["features"] for entry in found.trace if "features" in entry]
-    assert counts
-    assert counts == sorted(counts, reverse=True)
-    assert np.count_nonzero(found.w) <= counts[-1] < 200
-    assert found.w.shape == (400,)
-    assert_certified(X, y, found, options, intercept)
-    assert_same(found, solve(X, y, tol=1e-8, solver="newton", **how))
-
-
-def test_without_screening_no_column_leaves(eager, slow):
-    X, y, options = wide(0, norm_penalty=5.0)
-    found = solve(X, y, tol=1e-8, screening=None, **options)
-    assert not any("features" in entry for entry in found.trace)
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_columns_dropped_by_mistake_are_taken_back(
-    monkeypatch, seed, intercept, eager, slow
-):
-    """A proof that lies costs time, never the answer: the certificate sees all."""
-    lies, returns = [], []
-    wanted, take_back = ColumnRounds._wanted, ColumnRounds._take_back
-
-    def lie(problem, pair, decided=None, rest=None):
-        lies.append(rest.size)
-        return np.isin(np.arange(problem.rows.d), rest)
-
-    def blind(self, dual, J):  # to what is missing, until it has been dropped
-        return wanted(self, dual, J) if lies else np.setdiff1d([399], J)
-
-    def told(self):
-        returns.append(self.kept.size)
-        take_back(self)
-        assert self.kept.size == self.problem.rows.d == 400
-        assert self.control.features is None
-
-    monkeypatch.setattr(columns, "screen_features", lie)
-    monkeypatch.setattr(ColumnRounds, "_wanted", blind)
-    monkeypatch.setattr(ColumnRounds, "_take_back", told)
-    X, y, options = wide(seed, norm_penalty=1.0)
-    how = options | intercept_options(intercept)
-    found = solve(X, y, tol=1e-8, **how)
-    assert lies == [399]
-    assert returns == [1]
-    assert found.converged
-    assert_certified(X, y, found, options, intercept)
-    assert_same(found, solve(X, y, tol=1e-8, solver="newton", **how))
-
-
 # -- paths -----------------------------------------------------------------------------
 
 
@@ -284,7 +212,7 @@ def test_columns_dropped_by_mistake_are_taken_back(
     ("intercept", "screening"), [(None, None), (1.0, "ellipsoid"), (0.0, "ellipsoid")]
 )
 def test_paths_by_columns_equal_cold_solutions(intercept, screening):
-    """Each point goes on where the last one paused, with other weights or penalties."""
+    """Each point begins with the columns that the last one makes likely."""
     X, y, options = wide(9, norm_penalty=0.0)
     how = options | intercept_options(intercept) | {"screening": screening}
     how.pop("radius"), how.pop("norm_penalty"), how.pop("C")
@@ -301,27 +229,6 @@ def test_paths_by_columns_equal_cold_solutions(intercept, screening):
         assert point.objective == pytest.approx(cold.primal, rel=1e-7)
         apart = np.linalg.norm(point.w - cold.w)
         assert apart <= 2 * np.sqrt(2 * (point.gap + cold.gap + 1e-12 * cold.primal))
-
-
-def test_a_path_goes_on_from_where_its_neighbour_paused(monkeypatch):
-    resumed = []
-    solve_rounds = ColumnRounds.solve
-
-    def watched(self, used, start=None, paused=None):
-        suits = paused is not None and paused.suits(self.problem, used)
-        resumed.append((suits, paused and paused.engine.x.copy(), paused))
-        return solve_rounds(self, used, start, paused)
-
-    monkeypatch.setattr(ColumnRounds, "solve", watched)
-    X, y, _ = wide(9)
-    found = path(
-        X, y, noise="linf", radii=[0.05], Cs=[0.5], norm_penalties=[3.0, 2.98, 2.96],
-        screening=None, fit_intercept=False,
-    )  # fmt: skip
-    assert found.converged.all()
-    assert any(suits for suits, _, _ in resumed)
-    for suits, x, paused in resumed:
-        assert not suits or np.array_equal(paused.engine.x, x)  # left as it was
 
 
 # -- zeros -----------------------------------------------------------------------------
