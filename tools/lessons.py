@@ -103,13 +103,13 @@ LESSONS = [
     ),
     (
         "A chunk that does not repeat still counts.",
-        "solvers/chunks/distinct.py",
+        "data/batches.py",
         "        if equal is None or self.given_up:\n            self._give_up()\n",
         "        if equal is None or self.given_up:\n",
     ),
     (
         "Places of rows follow when chunks are merged.",
-        "solvers/chunks/distinct.py",
+        "data/batches.py",
         "{k: found.label[place] for k, place in self._places.items()}",
         "dict(self._places)",
     ),

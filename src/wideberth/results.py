@@ -83,9 +83,10 @@ class Solution:
         `removed` and `saturated`.
     trace : list of dict
         One entry for every point whose gap is known: proven, or between two proofs of
-        sweeps but for the rounding of what they update. "features" are those left, once
-        some were proven to have no weight. Where equal samples were merged "free",
-        "saturated" and "removed" count distinct ones.
+        sweeps but for the rounding of what they update. "free", "saturated" and
+        "removed" count what sweeps have decided about samples, of equal ones about one
+        each; of data in chunks the rows of the working set, and those taken to be at
+        α = c and at 0.
     notes : tuple of Warning
         The warnings that came with it.
     classes : array of shape (2,)

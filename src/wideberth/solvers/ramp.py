@@ -45,7 +45,7 @@ from wideberth.solvers.shrinking import least_rows
 from wideberth.solvers.starts import WarmStart, carry
 
 if TYPE_CHECKING:
-    from wideberth.solvers.chunks.chunked import Chunks
+    from wideberth.data.batches import Chunks
     from wideberth.solvers.work import Work
 
 #: How a descent ended.
@@ -165,7 +165,6 @@ class Descent(ABC, Generic[Solved]):
         inner = replace(control, callback=told, trace=[], **changes)
         yield inner
         control.steps, control.stopped = inner.steps, inner.stopped
-        control.features = inner.features
         control.trace += map(with_costs, inner.trace)
 
 
