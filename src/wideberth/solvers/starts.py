@@ -152,8 +152,8 @@ class Predictor:
         self.few = int(SETTINGS.near_share * problem.n)
         self.rows = self.few
         self.helper: Predictor | None = None  # the path over a sample of the rows
-        most = small_sample(problem.n) if solver.predicted else 0
-        if most:
+        most = small_sample(problem.n)
+        if most and solver.predicted and not solver.quick:
             size = min(sample_size(problem.n, problem.rows.d), most)
             self.sample = Sample(problem, size, rng)
             if self.sample.usable(problem):
