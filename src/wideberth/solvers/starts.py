@@ -247,7 +247,7 @@ class Predictor:
             before, start = self.past[0][0], self.past[0][1].point
             stride = np.log(C / here) / np.log(here / before)
             moves.append((stride, start, last))
-        if self.solver.quick:
+        if self.solver.quick and problem.rows.table_fits:
             moves = moves[-1:]
         return [_seen(problem, last, *move) for move in moves]
 
