@@ -8,8 +8,8 @@ LESSONS = [
     (
         "The chosen norm penalty is the one trained with.",
         "estimators/cv.py",
-        "        model.norm_penalty, model.ramp = self.norm_penalty_, self.ramp_\n",
-        "        model.ramp = self.ramp_\n",
+        "        model.norm_penalty = self.norm_penalty_\n",
+        "",
     ),
     (
         "Rows left out of the fit keep their errors.",

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -288,8 +288,7 @@ class PathPoint:
         return vars(self) | {"decided": self._counts}  # the data stays behind
 
 
-#: Arrays of a path, the number of each point that they hold, and what stands for none;
-#: the last two are gathered when first asked for.
+#: Arrays of a path, the number of each point that they hold, and what stands for none.
 _ARRAYS: dict[str, tuple[str, Any]] = {
     "intercepts": ("b", np.nan),
     "objectives": ("objective", np.nan),
@@ -364,8 +363,6 @@ class Path:
         self.traces: list[list[list[dict]]] = [[[] for _ in Cs] for _ in levels]
         for (k, j), point in points.items():
             self.traces[k][j] = point.trace
-        for name, (number, nothing) in list(_ARRAYS.items())[:-2]:
-            setattr(self, name, self._gathered(number, nothing))
 
     def _gathered(self, name: str, nothing, *shape: int) -> np.ndarray:
         """A number, or an array of this shape, of every point."""
@@ -374,19 +371,15 @@ class Path:
             values[where] = getattr(point, name)
         return values
 
-    @cached_property
-    def removed(self) -> np.ndarray:
-        """Samples that final certificates prove to have α_i = 0."""
-        return self._gathered(*_ARRAYS["removed"])
+    def __getattr__(self, name: str) -> np.ndarray:
+        """Arrays of numbers of the points, gathered when first asked for."""
+        if name not in _ARRAYS:
+            raise AttributeError(f"A Path has no attribute {name!r}.")
+        values = vars(self)[name] = self._gathered(*_ARRAYS[name])
+        return values
 
-    @cached_property
-    def saturated(self) -> np.ndarray:
-        """Samples that final certificates prove to have α_i = c_i."""
-        return self._gathered(*_ARRAYS["saturated"])
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> np.ndarray: ...
+    def __dir__(self):
+        return [*super().__dir__(), *_ARRAYS]
 
     @property
     def complete(self) -> bool:

@@ -105,7 +105,8 @@ def solve_source(
         return build(few, descended=few.descend(control, level, options.starts))
     descent = DescentInChunks(chunks, level, control)
     descended = descent.run(options.starts, begun)
-    return build(descended.found, descended=descended, read=descent.before)
+    read = descent.passes - descended.found.passes
+    return build(descended.found, descended=descended, read=read)
 
 
 def _check_possible(options: Options) -> None:
@@ -167,7 +168,7 @@ def _solution(
 ) -> Solution:
     """What was found; what is proven of the rows may be asked `later`.
 
-    Passes that were `read` before a search are none of its own.
+    Passes that were `read` beside those of a search count too.
     """
     point, certificate, descent = search.point, search.certificate, None
     if descended is not None:
