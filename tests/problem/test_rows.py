@@ -155,7 +155,7 @@ def test_dense_algebra_comes_first_only_where_it_is_quick():
 
 
 def test_a_path_goes_by_newton_where_a_single_fit_would_sweep():
-    X, y = mostly_zero(5000, 60, 0.9)
+    X, y = mostly_zero(20_000, 60, 0.9)  # too large for the compiled method
     C = 1000 * 60 / float((X * X).sum())
     problem = Problem.from_data(X, y, C=C)
     assert choose_solver(problem).name == "coordinate"
