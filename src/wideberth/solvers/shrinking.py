@@ -211,6 +211,8 @@ def unsettled(engine: InteriorPoint, kept) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if few enough."""
     n, least = engine.problem.n, least_rows(engine.problem)
     small = n * engine.problem.rows.d <= SETTINGS.kept_entries
+    if not engine.problem.noise.proportional:  # to model the noise of others costs more
+        small = SETTINGS.copy_share * n <= SETTINGS.direct_rows
     if small or least > SETTINGS.copy_share * n:
         return None
     move, slack = np.abs(engine.last_change), engine.true_slack
