@@ -46,8 +46,9 @@ class Threshold:
 
 
 def lines_of(*folders: Path) -> int:
-    """Lines of all Python files in the folders."""
-    files = [file for folder in folders for file in folder.rglob("*.py")]
+    """Lines of all Python and Cython files in the folders."""
+    files = [file for folder in folders for file in folder.rglob("*.py*")]
+    files = [file for file in files if file.suffix in (".py", ".pyx")]
     return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
 
 
