@@ -28,6 +28,12 @@ def _root(number):
     return math.sqrt(number) if isinstance(number, float) else np.sqrt(number)
 
 
+def _at_least(least: float, number):
+    return (
+        max(number, least) if isinstance(number, float) else np.maximum(number, least)
+    )
+
+
 def _column(number):
     return number if isinstance(number, float) else number[:, None]
 
@@ -36,8 +42,7 @@ def determinant(k: np.ndarray):
     """k_0² − ‖k_1‖², kept positive."""
     first, rest = _split(k)
     size = _root(dots(rest, rest))
-    square = (first - size) * (first + size)
-    return max(square, TINY) if k.ndim == 1 else np.maximum(square, TINY)
+    return _at_least(TINY, (first - size) * (first + size))
 
 
 def jordan_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -72,7 +77,7 @@ class Scaling:
     def __init__(self, k: np.ndarray, h: np.ndarray):
         root_k, root_h = _root(determinant(k)), _root(determinant(h))
         even_k, even_h = k / _column(root_k), h / _column(root_h)
-        size = _root(2 * (1 + dots(even_k, even_h)))
+        size = _root(2 * (1 + _at_least(1.0, dots(even_k, even_h))))  # ≥ 1 in theory
         self.v = (even_k - even_h) / _column(size)
         self.v[..., 0] = (_split(even_k)[0] + _split(even_h)[0]) / size
         self.omega = root_h / root_k
