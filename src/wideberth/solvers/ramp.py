@@ -39,7 +39,7 @@ from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.driver import Driver
-from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.newton import Newton
 from wideberth.solvers.sampling import Sample, small_sample
 from wideberth.solvers.shrinking import least_rows
 from wideberth.solvers.starts import WarmStart, carry
