@@ -41,7 +41,7 @@ def _walked(load: Callable, **options) -> Callable[[], int]:
 
 
 def _classes(load: Callable, **options) -> Callable[[], int]:
-    """One class against the rest, solved together (`wideberth.solvers.classes`)."""
+    """One class against the rest, each from one estimate for all of them."""
 
     def run() -> int:
         X, y = load(return_X_y=True)
