@@ -26,6 +26,7 @@ from wideberth.problem.arrays import concat, fill, host, namespace, pick, scatte
 from wideberth.problem.equal_rows import EqualRows, merge_chunk
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
+from wideberth.problem.ramp import Beyond
 from wideberth.problem.rows import Passes
 from wideberth.screening import fold_samples
 from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
@@ -64,6 +65,10 @@ class Batches(ABC):
     @abstractmethod
     def ask(self, question) -> Iterator:
         """Answers of all batches; one pass."""
+
+    def without(self, beyond: Beyond) -> Batches:
+        """The same without the rows that a ramp leaves out at a point."""
+        raise NotImplementedError
 
     def grouping(self, n: int) -> Grouping:
         """How to group n rows that cannot be held; not asked where all fit."""

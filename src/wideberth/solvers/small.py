@@ -107,7 +107,8 @@ def solve_small(
     x, alpha, gap = _minimised(problem, control, 0.5 * control.target, slack, few)
     if not np.isfinite(gap):
         return None
-    b = None if problem.intercept is None else float(x[-1])
+    # A free b that is not unique is the middle of the best ones, whoever solves.
+    b = float(x[-1]) if problem.intercept else None
     found = Outcome(problem.at(x[:d], b), problem.dual_at(alpha))
     if not found.proves(control.tol):
         return None
