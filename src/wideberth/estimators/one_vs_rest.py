@@ -22,7 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from wideberth.data.errors import counted
 from wideberth.data.opening import is_scaled
-from wideberth.estimators.callbacks import Progress
+from wideberth.estimators.callbacks import FitProgress
 from wideberth.estimators.suspects import suspects
 from wideberth.problem.arrays import host
 from wideberth.problem.statement import Statement, check_ramp
@@ -113,7 +113,7 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     if model.max_seconds is not None:
         seconds = check_number(model.max_seconds, "max_seconds", positive=True)
         deadline = time.monotonic() + seconds
-    progress = Progress(model, len(problems.positives), X=data.X, y=data.y)
+    progress = FitProgress(model, len(problems.positives), X=data.X, y=data.y)
     statement, together = statement_of(model), _together(model, starts)
     train = data.trainer(problems, statement, together)
     how = {name: getattr(model, name) for name in _HOW}
