@@ -127,7 +127,7 @@ LESSONS = [
     ),
     (
         "A path of other data is not followed.",
-        "solvers/tall/tied.py",
+        "solvers/tied.py",
         "    if not path.mismatch() <= 1 / LITTLE:\n        return None\n",
         "",
     ),

@@ -24,8 +24,8 @@ from wideberth.results import RampDescent, Solution, certified_solution
 from wideberth.solvers.base import Control, Options
 from wideberth.solvers.chunks.chunked import Chunks
 from wideberth.solvers.chunks.distinct import Collapsed
+from wideberth.solvers.driver import Driver
 from wideberth.solvers.ramp import Descended, DescentInChunks
-from wideberth.solvers.tall.search import Search
 
 _log = logging.getLogger(__name__)
 #: Matrices of features × features that are held at once (8 000 features, at 512 MB a
@@ -92,7 +92,7 @@ def solve_source(
     watch = _ReadingLine(source, options.callback) if verbose else options.callback
     control = replace(options, callback=_logged(watch)).control()
     chunks = Chunks(source, terms, float(statement.norm_penalty))
-    search, level = Search(chunks, control), statement.level
+    search, level = Driver(chunks, control), statement.level
     begun = search.begin()
     few = chunks.collapsed(begun)
     build = partial(_solution, terms=terms, control=control, later=source.stays)
@@ -159,7 +159,7 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
 
 
 def _solution(
-    search: Search | Collapsed,
+    search: Driver | Collapsed,
     terms: Terms,
     control: Control,
     later: bool,
@@ -213,12 +213,12 @@ def _solution(
     )
 
 
-def _dual_weights(search: Search | Collapsed):
+def _dual_weights(search: Driver | Collapsed):
     """α of all rows, asked when the run is over."""
     return search.dual_weights(None)[0]
 
 
-def _decided(search: Search | Collapsed, region: str | None) -> tuple:
+def _decided(search: Driver | Collapsed, region: str | None) -> tuple:
     """What is proven of the rows, asked when the run is over."""
     return search.dual_weights(region, recorded=False)[1:]
 

@@ -78,7 +78,7 @@ def moves_within(kind, rng, count):
     if "pair" in kind:
         return [rng.choice([1, 0], size=X.shape) * (E + UP) - E for _ in range(count)]
     w = rng.normal(size=(count, D))
-    return [bars.gradients(v, bars.supports(v)) for v in w]
+    return [bars.gradients(v) for v in w]
 
 
 # -- training --------------------------------------------------------------------------

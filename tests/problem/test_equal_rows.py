@@ -13,9 +13,8 @@ from wideberth.problem import equal_rows
 from wideberth.problem.equal_rows import merge_equal_rows, merged, summed
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
-from wideberth.solvers.tall.batches import InMemory
-from wideberth.solvers.tall.passes import Sample
-from wideberth.solvers.tall.work import PerRow, Work
+from wideberth.solvers.batches import Draw, InMemory
+from wideberth.solvers.work import PerRow, Work
 
 INTERCEPTS = [None, 0.0, 2.0]
 CSR = sp.csr_array
@@ -297,11 +296,11 @@ def test_rows_split_by_labels_count_the_roundings_of_their_own_weights():
 def test_a_search_carries_the_roundings_of_weights_along():
     X, y, _, _ = repeated(0)
     batches = InMemory(replace(Problem.from_data(X, y), chain=7.0))
-    question = Sample(np.zeros(4), 1.0, seed=0, sides=False, whole=True)
+    question = Draw(np.zeros(4), 1.0, seed=0, in_memory=True)
     work = Work(batches, question, PerRow(True))
-    for answer in batches.map(question):
+    for answer in batches.ask(question):
         work.add(answer)
-    assert work.problem().chain == 7.0
+    assert work.problem.chain == 7.0
 
 
 # -- roads -----------------------------------------------------------------------------

@@ -48,8 +48,9 @@ from wideberth.screening import fold_samples
 from wideberth.screening.decisions import _intercept_bracket
 from wideberth.screening.regions import build_region
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.tall.incumbent import Incumbent
-from wideberth.solvers.tall.proofs import Proof
+from wideberth.solvers.batches import InMemory
+from wideberth.solvers.driver import Driver
+from wideberth.solvers.proofs import Proof
 
 U = Fraction(1, 2**53)
 #: A little more than half a unit in the last place of 1: adding it rounds up by u.
@@ -530,7 +531,7 @@ def chunks_of(problem, size):
 
 def test_out_of_core_both_values_bring_their_rounding():
     problem = make_problem(0, n=20)
-    run = Incumbent(Control(1e-6))
+    run = Driver(InMemory(problem), Control(1e-6))
     run.point = problem.at(np.zeros(4))
     alone = run.certificate
     dual = replace(problem.dual_at(np.zeros(20)), rounding=0.25)

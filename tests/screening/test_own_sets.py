@@ -72,9 +72,7 @@ def in_ball(w, radius, rng, problem):
     d = w.size
     directions = [rng.normal(size=d) for _ in range(60)]
     z = problem.y[:, None] * problem.rows.dense(slice(None))
-    delta = problem.radii[:, None] * problem.noise.sets.gradients(
-        w, problem.noise.sets.supports(w) + 1e-300
-    )
+    delta = problem.radii[:, None] * problem.noise.sets.gradients(w)
     directions += [sign * row for row in z - delta for sign in (1, -1)]
     directions += [sign * row for row in z for sign in (1, -1)]
     directions += [-w, w]

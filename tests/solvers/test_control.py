@@ -6,7 +6,7 @@ from problems import make_problem
 from wideberth.screening import Partition, Screener
 from wideberth.solve import solve
 from wideberth.solvers.base import Best, Outcome
-from wideberth.solvers.tall.selection import Selection
+from wideberth.solvers.driver import Driver
 
 
 def test_only_the_gap_of_all_samples_certifies():
@@ -32,7 +32,7 @@ def test_a_search_that_never_has_rows_enough_ends_in_time(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 3))
     y = np.where(X[:, 0] + rng.normal(size=len(X)) > 0, 1, -1)
-    monkeypatch.setattr(Selection, "too_few", lambda self, work: True)
+    monkeypatch.setattr(Driver, "_too_few", lambda self, work: True)
 
     def chunks():
         for start in range(0, len(X), 5000):

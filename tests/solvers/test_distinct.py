@@ -9,7 +9,7 @@ from wideberth.data import Source
 from wideberth.problem.arrays import concat
 from wideberth.problem.equal_rows import merge_chunk
 from wideberth.solvers.chunks import distinct
-from wideberth.solvers.tall.working_set import WorkingSet
+from wideberth.solvers.driver import Driver
 
 #: Sizes of the chunks; the last is too small to be worth merging by itself.
 CHUNKS = (6_000, 9_000, 5_000, 700)
@@ -140,13 +140,13 @@ def test_a_norm_penalty_bears_on_distinct_rows_too():
 def test_rows_near_the_margin_are_merged_where_not_all_are(monkeypatch):
     X, y, weight, radius, _ = repeated(9)
     X[: CHUNKS[0]] = np.random.default_rng(9).normal(size=(CHUNKS[0], 4))
-    sizes, solve_rows = [], WorkingSet._solve
+    sizes, solve_rows = [], Driver._solution
 
-    def listen(self, *given):
-        sizes.append((self.problem.n, self.work.chance.size))
-        return solve_rows(self, *given)
+    def listen(self, work, problem, control):
+        sizes.append((problem.n, work.chance.size))
+        return solve_rows(self, work, problem, control)
 
-    monkeypatch.setattr(WorkingSet, "_solve", listen)
+    monkeypatch.setattr(Driver, "_solution", listen)
     found = solve(list(split(X, y, weight, radius)), C=0.01)
     assert any(2 * n < handed_over for n, handed_over in sizes)
     problem = whole_problem(X, y, weight, radius)

@@ -13,11 +13,11 @@ from wideberth.data.errors import DataError
 from wideberth.data.sources import Source
 from wideberth.noise import L2
 from wideberth.solvers.base import Control
-from wideberth.solvers.newton.rounds import dual_with_others
-from wideberth.solvers.tall.passes import Gather
-from wideberth.solvers.tall.proofs import Proof
+from wideberth.solvers.batches import Gather
+from wideberth.solvers.proofs import Proof
+from wideberth.solvers.shrinking import dual_with_others
 
-from test_aggregate import Held  # isort: skip
+from test_merge import Held  # isort: skip
 
 PENALTIES = {"none": None, "free": 0.0, "penalised": 2.0}
 
@@ -166,7 +166,7 @@ def test_a_dual_point_that_is_renewed_is_one_of_the_whole_problem(shape, data):
         members={0: (np.arange(len(y)), exact.alpha)},
     )
     w = exact.w * 1.001
-    answer = Gather(w, 0.0, band=lambda rows, slack: 0.1, proof=proof)(0, problem)
+    answer = Gather(w, 0.0, band=0.1, proof=proof)(0, problem)
     piece = answer.piece
     assert 0 < piece.n < 0.5 * len(y)
     near = problem.take(piece.indices, folded=answer.fold)

@@ -15,7 +15,7 @@ from wideberth.noise.read_errors import read_errors
 from wideberth.problem import Problem
 from wideberth.solvers.blocks import SmoothedSets
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton.rounds import Rounds
+from wideberth.solvers.shrinking import Shrinking
 
 INTERCEPTS = (None, 1.0, 0.0)
 
@@ -483,7 +483,7 @@ def test_errors_whose_squares_vanish_are_refused_and_those_beside_larger_ones_ar
 def test_an_attempt_that_finds_no_numbers_is_followed_by_another(monkeypatch):
     X, y, options = make_arguments(3)
     none = property(lambda engine: np.full(len(y), np.nan))
-    monkeypatch.setattr(Rounds, "_run", lambda rounds, work, engine: (work, engine))
+    monkeypatch.setattr(Shrinking, "_run", lambda run, work, engine: (work, engine))
     monkeypatch.setattr(InteriorPoint, "alpha", none)
     found = solve(X, y, C=1e-9, quiet=True, **options)
     assert found.converged

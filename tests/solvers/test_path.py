@@ -19,7 +19,8 @@ from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.problem.presolve import Presolved
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.base import Control, Outcome, PathSolver
-from wideberth.solvers.newton.rounds import Rounds, nearest_share
+from wideberth.solvers.batches import InMemory
+from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.walk import Walk, _saturated, lowest_between, rows_enough
 from wideberth.solvers.paths import sequence
@@ -30,6 +31,7 @@ from wideberth.solvers.paths.sequence import (
     carry,
 )
 from wideberth.solvers.registry import get_solver
+from wideberth.solvers.shrinking import nearest_width
 
 TOL = 1e-6
 
@@ -332,7 +334,7 @@ def test_working_sets_hold_a_few_more_rows_than_were_enough_before():
     assert walk.enough == SETTINGS.near_share * 400
     for enough in (0, 40, 120, 240):
         walk.enough = enough
-        sizes.append(np.count_nonzero(np.abs(slack) <= walk._band(problem, slack)))
+        sizes.append(np.count_nonzero(np.abs(slack) <= walk._band(slack)))
     reserve = SETTINGS.walk_reserve
     expected = [0, reserve * 40, reserve * 120, 400]  # most are as well all
     np.testing.assert_allclose(sizes, expected, atol=3)
@@ -341,28 +343,29 @@ def test_working_sets_hold_a_few_more_rows_than_were_enough_before():
 def test_rows_that_had_to_come_back_are_taken_at_once_next_time(monkeypatch):
     """A prediction may be right, and yet few rows not be enough to hold w in place."""
     problem = make_problem(4, n=400, d=5, C=1.0)
-    walk, solved = Walk(problem, np.random.default_rng(0)), Rounds.solve
+    walk, solved = Walk(problem, np.random.default_rng(0)), Driver.solve
     control = Control(1e-6)
     walk.step(problem, control, 0.0)
 
-    def solve_in_rounds(rounds, point, band):
-        found = solved(rounds, point, band)
-        rounds.needed = 123
+    def solve_twice(driver, point, band):
+        found = solved(driver, point, band)
+        driver.sizes = [5, 123]
         return found
 
-    monkeypatch.setattr(Rounds, "solve", solve_in_rounds)
+    monkeypatch.setattr(Driver, "solve", solve_twice)
     walk.step(problem.with_weights(1.01 * problem.weights), control, 0.01)
     assert walk.enough == 123
 
 
-def test_rounds_tell_how_many_rows_the_last_working_set_had():
+def test_a_run_tells_how_many_rows_the_last_working_set_had():
     problem = make_problem(4, n=3000, d=5, C=1.0, separation=0.5)
-    best = Rounds(problem, Control(1e-6)).solve().point
+    best = solve_in_memory(problem, Control(1e-6)).point
     for start, wrong in ((best, False), (problem.at(-best.w, -best.b), True)):
-        rounds = Rounds(problem, Control(1e-6))
-        found = rounds.solve(start, nearest_share(start.slack, 0.05))
+        driver = Driver(InMemory(problem), Control(1e-6))
+        found = driver.solve(start, nearest_width(start.slack, 0.05))
         assert found.meets(1e-6)
-        assert (rounds.needed > 150) == wrong
+        assert (len(driver.sizes) > 1) == wrong
+        assert (driver.sizes[-1] > 160) == wrong
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -592,9 +595,8 @@ def test_errors_name_the_argument(cancer, wrong, text):
 def test_a_start_with_far_too_few_rows_recovers():
     problem = make_problem(6, n=30_000, d=6, C=10.0, separation=0.2)
     far = np.full(6, 3.0)
-    found = Rounds(problem, control := Control(1e-6)).solve(
-        problem.at(far), np.zeros(problem.n)
-    )
+    control = Control(1e-6)
+    found = solve_in_memory(problem, control, problem.at(far), 0.0)
     assert found.meets(control.tol)
     assert problem.rows.passes.count < 500
 

@@ -20,9 +20,9 @@ from wideberth import path, solve
 from wideberth.problem import Problem
 from wideberth.problem.ramp import Ramp
 from wideberth.solvers.base import Control
+from wideberth.solvers.driver import Driver
 from wideberth.solvers.ramp import DescentInMemory
 from wideberth.solvers.registry import get_solver
-from wideberth.solvers.tall.search import Search
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -343,14 +343,15 @@ def test_a_search_that_finds_nothing_better_raises_nothing(monkeypatch):
         for start in range(0, len(y), 700):
             yield X[start : start + 700], y[start : start + 700]
 
-    run = Search.run
+    run = Driver.run
 
-    def astray(self):
-        run(self)
-        point = self.best.point
-        self.best.point = replace(point, w=3 * point.w, value=2 * point.value)
+    def astray(self, begun=None):
+        run(self, begun)
+        if not self.batches.in_memory:
+            point = self.point
+            self.point = replace(point, w=3 * point.w, value=2 * point.value)
 
-    monkeypatch.setattr(Search, "run", astray)
+    monkeypatch.setattr(Driver, "run", astray)
     found = solve(chunks, C=0.02, ramp=-1.0, random_state=0, quiet=True)
     assert np.all(np.diff(found.descent.objectives) <= 0)
     value = objective(X, y, found.w, found.b, {"C": 0.02, "ramp": -1.0})

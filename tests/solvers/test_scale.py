@@ -35,8 +35,8 @@ from wideberth.screening import screen_points
 from wideberth.screening.tests import quick_test
 from wideberth.solvers.base import Control
 from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.tall.proofs import Decide, Proof
-from wideberth.solvers.tall.subsample import draw
+from wideberth.solvers.proofs import Decide, Proof
+from wideberth.solvers.sampling import draw
 
 N, D = 30_000, 8
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}
@@ -484,7 +484,7 @@ def test_little_memory_serves_polyhedra_and_penalties(noise, held):
 def test_too_little_memory_is_said(data, monkeypatch):
     monkeypatch.setattr("wideberth.data.sources.Source.capacity", lambda *_: 60)
     few = replace(SETTINGS, most_passes=3)
-    monkeypatch.setattr("wideberth.solvers.tall.search.SETTINGS", few)
+    monkeypatch.setattr("wideberth.solvers.driver.SETTINGS", few)
     with pytest.warns(UserWarning, match="too many rows are near the margin"):
         found = solve(slices(4_000, *data[:2]), **OPTIONS)
     assert not found.converged

@@ -8,9 +8,10 @@ from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
 from wideberth.solvers.algebra import Factor
 from wideberth.solvers.base import Control, Random
+from wideberth.solvers.driver import solve_in_memory
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import smoothed
 from wideberth.solvers.newton import solver as newton_solver
-from wideberth.solvers.newton.rounds import Rounds
 from wideberth.solvers.newton.smoothed import Smoothed, solve_smoothed
 from wideberth.solvers.newton.solver import Newton, smoothing_pays
 from wideberth.solvers.registry import choose_solver
@@ -123,7 +124,7 @@ def test_complementarity_is_at_most_a_sixteenth_of_the_width():
 @pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
 def test_answers_are_those_of_the_interior_point_method(sparse, noise, intercept):
     problem = problem_of(noise, intercept, n=4000, d=70, sparse=sparse)
-    best = Rounds(problem, seeded(1e-9)).solve()
+    best = solve_in_memory(problem, seeded(1e-9))
     for tol in (0.1, 1e-3, 1e-7):
         control = seeded(tol)
         found = solve_smoothed(problem, control)
@@ -320,15 +321,21 @@ def test_much_noise_has_a_way_down_from_the_kink_at_zero(radius):
     assert found.certificate.proves(1e-2)
 
 
-def test_working_sets_keep_their_rows():
+def test_working_sets_keep_their_rows(monkeypatch):
     """Moves from a point that is nearly right are so small that all rows seem settled.
 
     Those left behind then were needed, and a search from nothing followed.
     """
-    problem = problem_of(n=4000, d=70)
-    rounds = smoothed._Near(problem, seeded(1e-6))
-    work, engine = object(), object()
-    assert rounds._leave_behind(work, engine) == (work, engine)
+    problem, sizes, step = problem_of(n=4000, d=70), [], InteriorPoint.step
+
+    def watched(engine):
+        sizes.append(engine.problem.n)
+        return step(engine)
+
+    monkeypatch.setattr(InteriorPoint, "step", watched)
+    assert solve_smoothed(problem, seeded(1e-6)).meets(1e-6)
+    assert len(sizes) > 2
+    assert len(set(sizes)) == 1
 
 
 def test_where_steps_are_over_the_best_points_come_back():

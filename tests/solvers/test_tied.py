@@ -1,8 +1,7 @@
-"""Rows tied at the margin, the method for many rows, and the rules of working sets."""
+"""Rows tied at the margin, and the interior-point method for many rows."""
 
 from contextlib import nullcontext
 from copy import copy
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,14 +10,10 @@ from support.problems import make_problem
 
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
-from wideberth.screening import Reduction
+from wideberth.solvers import tied
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, class_barrier
-from wideberth.solvers.newton.rounds import Rounds, assume, wrongly_settled
-from wideberth.solvers.tall import tied
-from wideberth.solvers.tall.line_search import pulled_back
-from wideberth.solvers.tall.passes import Gather
-from wideberth.solvers.tall.tied import OnPath, Path, centred_force, is_tied, solve_tied
+from wideberth.solvers.tied import OnPath, Path, centred_force, is_tied, solve_tied
 
 
 def rare_class(n=60_000, d=6, share=0.02, seed=0):
@@ -221,121 +216,3 @@ def test_a_solution_on_the_path_is_certified_afresh():
     assert isinstance(found, OnPath)
     assert found.certificate.proves(1e-5)
     assert found.point.value == problem.at(found.point.w, found.point.b).value
-
-
-# -- rules of working sets -------------------------------------------------------------
-
-
-def gathered(problem, start, end, **how):
-    best = problem.at(start)
-    question = Gather(end, 0.0, before=best, good=lambda point: False, **how)
-    return question(0, problem), best
-
-
-def test_a_worse_point_is_pulled_back_to_a_better_one():
-    problem = make_problem(3, n=2_000, d=4, separation=0.5)
-    path = on_path(problem, 1e-6)
-    best = 0.9 * path.w
-    answer, before = gathered(problem, best, 40.0 * path.w)
-    assert problem.at(40.0 * path.w).value > before.value
-    assert answer.point.value < before.value
-    np.testing.assert_allclose(answer.point.margins, problem.at(answer.point.w).margins)
-    way = answer.point.w - best
-    toward = 40.0 * path.w - best
-    share = float(way @ toward) / float(toward @ toward)
-    least = min(problem.at(best + t * toward).value for t in np.linspace(0, 1, 2001))
-    gain = before.value - least
-    assert before.value - answer.point.value > 0.9 * gain  # nearly the best on the way
-    # Rows that cross up to twice as far are handed over.
-    farther = problem.at(best + 2 * share * toward)
-    crossed = np.flatnonzero((before.slack > 0) != (farther.slack > 0))
-    assert np.isin(crossed, answer.piece.indices).all()
-
-
-def test_no_better_point_on_the_way_leaves_the_best_one():
-    problem = make_problem(3, n=2_000, d=4, separation=0.5)
-    path = on_path(problem, 1e-12)
-    answer, best = gathered(problem, path.w, -50.0 * path.w)
-    assert answer.point is best
-
-
-def test_pulling_back_grows_the_working_set_by_a_tenth():
-    problem = make_problem(3, n=2_000, d=4, separation=0.5)
-    path = on_path(problem, 1e-12)
-    pinned = {0: np.arange(500)}
-    none, best = gathered(problem, path.w, -50.0 * path.w)
-    more, _ = gathered(problem, path.w, -50.0 * path.w, pinned=pinned)
-    assert np.isin(pinned[0], more.piece.indices).all()
-    asked = problem.at(-50.0 * path.w)
-    _, early = pulled_back(problem, best, asked, held=500)
-    assert early.sum() >= 50
-    assert more.piece.n > none.piece.n
-
-
-def test_a_better_point_is_not_pulled_back():
-    problem = make_problem(3, n=2_000, d=4, separation=0.5)
-    w = on_path(problem, 1e-9).w
-    answer, _ = gathered(problem, 0.5 * w, w)
-    np.testing.assert_array_equal(answer.point.w, w)
-
-
-def test_the_last_fork_with_all_wrong_rows_is_gone_back_to():
-    problem = make_problem(0, n=40, d=3)
-    whole = Reduction.of(problem)
-    slack = np.linspace(-1.0, 1.0, 40)
-    some = whole.shrink(assume(np.arange(40) < 30, slack))
-    few = some.shrink(assume(np.arange(30) < 10, slack[:30]))
-    rounds = Rounds(problem, Control())
-    for wrong, expected, left in ((25, "some", 1), (35, "whole", 0), (5, "few", 2)):
-        rounds.forks = [(whole, "whole"), (some, "some"), (few, "few")]
-        mask = np.arange(40) == wrong
-        assert rounds._last_with(mask)[1] == expected
-        assert len(rounds.forks) == left
-    rounds.forks = [(whole, "whole"), (some, "some"), (few, "few")]
-    assert rounds._last_with(np.isin(np.arange(40), (5, 25)))[1] == "some"
-    rounds.forks = [(some, "some")]
-    assert rounds._last_with(np.arange(40) == 35) is None
-    rounds.forks = [(some, "some")]
-    assert rounds._last_with(np.zeros(40, dtype=bool)) is None
-
-
-def test_rows_that_were_settled_wrongly_are_pinned():
-    problem = make_problem(0, n=40, d=3)
-    found = Outcome(problem.at(np.ones(3)), problem.dual_at(np.zeros(40)))
-    rounds = Rounds(problem, Control(1e-6))
-    rounds.screener = SimpleNamespace(update=lambda *_: None)
-    rounds.best = SimpleNamespace(keep=lambda _: None)
-    rounds.point, rounds.goal, rounds.band = None, 1.0, np.ones(40)
-    rounds.pinned, wrong = np.zeros(40, dtype=bool), np.arange(40) < 3
-    rounds._accept(found, wrong)
-    assert np.array_equal(rounds.pinned, wrong)
-    assert rounds.goal == 1
-    rounds._accept(found, np.zeros(40, dtype=bool))
-    assert np.array_equal(rounds.pinned, wrong)
-
-
-def test_rows_that_were_settled_wrongly_stay_in_every_working_set(monkeypatch):
-    problem = make_problem(6, n=20_000, d=4, C=10.0, separation=0.2)
-    rounds, seen = Rounds(problem, Control(1e-6, screening=None)), []
-    verify, working_set = Rounds._verify, Rounds._working_set
-    pinned = np.zeros(problem.n, dtype=bool)
-
-    def watched_set(self):
-        work, engine = working_set(self)
-        assert np.isin(np.flatnonzero(pinned), work.free).all()
-        seen.append(int(pinned.sum()))
-        return work, engine
-
-    def watched(self, work, engine):
-        found = verify(self, work, engine)
-        wrong = wrongly_settled(work, found.point.slack)
-        if wrong.sum() <= 8 * work.free.size:
-            pinned[wrong] = True
-        return found
-
-    monkeypatch.setattr(Rounds, "_working_set", watched_set)
-    monkeypatch.setattr(Rounds, "_verify", watched)
-    start = problem.at(np.full(4, 0.05))
-    found = rounds.solve(start, np.full(problem.n, 0.02))
-    assert found.meets(1e-6)
-    assert max(seen) > 0

@@ -8,7 +8,7 @@ import numpy as np
 from wideberth.problem import Certificate
 from wideberth.solvers.base import Random
 from wideberth.solvers.chunks.chunked import Chunks
-from wideberth.solvers.tall.search import Search
+from wideberth.solvers.driver import Driver
 
 INTERCEPTS = {
     "none": {},
@@ -43,9 +43,9 @@ class Found:
 def searched(
     source, terms, control, random_state=0, screening="ellipsoid", norm_penalty=0.0
 ) -> Found:
-    """Search as `solve` does, over a source and terms made by hand."""
+    """Run as `solve` does, over a source and terms made by hand."""
     control.random = Random(random_state)
-    search = Search(Chunks(source, terms, norm_penalty), control)
+    search = Driver(Chunks(source, terms, norm_penalty), control)
     search.run()
     alpha, removed, saturated = search.dual_weights(screening)
     return Found(
@@ -53,7 +53,7 @@ def searched(
         search.point.b,
         search.certificate,
         search.passes,
-        search.selection.grouping is not None,
+        search.grouping is not None,
         alpha,
         removed,
         saturated,

@@ -137,10 +137,6 @@ class Ellipsoids(_PerCell, SmoothBars):
     def pull(self, a, w, sizes):
         return self.table.combine(ratio(a, sizes)) * w
 
-    def gradients(self, w, sizes, rows=slice(None)):
-        block = self.block(rows)
-        return block * like(w, block) * ratio(1.0, sizes)[:, None]
-
     def images(self, w):
         block = self.block(slice(None))
         return block * like(w, block)
@@ -260,11 +256,8 @@ class Boxes(_PerCell):
     def lipschitz(self, n_features):
         return self.table.norms()
 
-    def pull(self, a, w, sizes):
-        return self.table.combine(a) * np.sign(w)
-
-    def gradients(self, w, sizes, rows=slice(None)):
-        return self.block(rows) * np.sign(w)
+    def gradients(self, w):
+        return self.block(slice(None)) * np.sign(w)
 
     def tangents(self, z, radii, w, rows):
         """Exact signs above; |z_i| + ρ_ie_i bounds the fall, with no bend."""
@@ -361,9 +354,6 @@ class _Diagonals(Factors):
 
     def lifted(self, parts):
         return self.table * parts
-
-    def gram(self, a):
-        return np.diag(a @ (self.table * self.table))
 
 
 def _as_table(X, passes: Passes | None = None) -> Rows:

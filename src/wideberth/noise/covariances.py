@@ -146,10 +146,6 @@ class Covariances(SmoothBars):
     def pull_rounding(self):
         return gamma(self.n + 4 * self.d + 16)
 
-    def gradients(self, w, sizes, rows=slice(None)):
-        roots = self.roots[rows]
-        return _lifted(roots, (w @ roots) * ratio(1.0, sizes)[:, None])
-
     def images(self, w):
         return _lifted(self.roots, self._parts(w))
 
@@ -248,10 +244,6 @@ class _Matrices(Factors):
 
     def lifted(self, parts):
         return _lifted(self.factors, parts)
-
-    def gram(self, a):
-        scaled = self.factors * np.sqrt(a)[:, None, None]
-        return np.einsum("ijk,ilk->jl", scaled, scaled, optimize=True)
 
 
 def _factored(

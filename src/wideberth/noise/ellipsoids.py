@@ -11,9 +11,9 @@ from wideberth.noise.covariance import (
     labelled_covariance,
     principal_axes,
 )
-from wideberth.noise.shape import ROUNDING, Shape, safe_norm
+from wideberth.noise.shape import ROUNDING, Scaled, Shape, safe_norm
 from wideberth.problem.feature_names import labelled_rows
-from wideberth.problem.limits import EPS, MOST_STEPS, power_of_two
+from wideberth.problem.limits import EPS, MOST_STEPS
 
 
 class L2(Shape):
@@ -50,52 +50,6 @@ class L2(Shape):
         shape = ellipsoid_of(A)
         ones = np.all(np.abs(shape.principal.squares - 1) <= ROUNDING)
         return self if shape.axes is None and ones else shape
-
-
-class Scaled(Shape):
-    """A shape with one noise scale τ_j ≥ 0 per feature; Ω(w) is a norm of τ∘w.
-
-    A feature with τ_j = 0 carries no noise.
-    """
-
-    default_radius = 1.0
-
-    def _check_scales(self, called: str = "scale") -> None:
-        bad = np.flatnonzero(~(np.isfinite(self.scales) & (self.scales >= 0)))
-        if bad.size:
-            raise ValueError(
-                f"noise {called}s must be finite and non-negative; {called} {bad[0]} "
-                f"is {self.scales.flat[bad[0]]}."
-            )
-
-    def check_features(self, n_features):
-        if self.scales.shape != (n_features,):
-            raise ValueError(
-                f"noise gives scales of shape {self.scales.shape}, but X has "
-                f"{n_features} features; give one non-negative scale per feature."
-            )
-
-    @property
-    def magnitude(self):
-        return power_of_two(np.frexp(self.scales.max(initial=0.0))[1])
-
-    def degrees(self, n_features):
-        return int(np.count_nonzero(self.scales))
-
-    def standardised(self, rows):
-        if not self.scales.all():
-            raise ValueError(
-                "noise has a scale of 0, in units of which nothing can be measured. "
-                "Leave out the features without noise."
-            )
-        return rows / self.scales
-
-    def _in_scales(self, sizes: np.ndarray) -> np.ndarray:
-        """Sizes of d_j ≥ 0 in units of τ_j; infinite where only τ_j is 0."""
-        scales = np.broadcast_to(self.scales, sizes.shape)
-        beyond = np.where(sizes > 0, np.inf, 0.0)
-        with np.errstate(over="ignore"):
-            return np.divide(sizes, scales, out=beyond, where=scales > 0)
 
 
 class Ellipsoid(Scaled):

@@ -65,46 +65,20 @@ class ErrorBars(Sets):
     def lipschitz(self, n_features: int) -> np.ndarray:
         """The largest r_i(w) over ‖w‖₂ ≤ 1, or more."""
 
-    def size_errors(self, w: np.ndarray) -> np.ndarray | float:
-        """What rounding changes r_i(w) by, beyond `gamma(d + 8)` of it."""
-        return 0.0
-
-    def open_errors(self, w: np.ndarray, radius: float) -> np.ndarray | float:
-        """How far r_i(u) may be from that of the set as given, u within `radius` of w.
-
-        The two are the same but for covariances, which are given as matrices S_i and
-        kept as factors.
-        """
-        return 0.0
-
     def rises(self, w: np.ndarray) -> np.ndarray:
         """max ⟨w,δ⟩ over moves δ of each measurement; r_i(w) but for lopsided boxes."""
         return self.supports(w)
 
     def moves(self, w: np.ndarray) -> np.ndarray:
-        return self.gradients(w, self.supports(w))
+        return self.gradients(w)
 
     @abstractmethod
-    def pull(self, a: np.ndarray, w: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Σ a_iδ_i at w, with sizes ≥ r_i(w)."""
-
-    @property
-    @abstractmethod
-    def pull_rounding(self) -> float:
-        """Bound on the error of `pull`, relative to Σ a_i·lipschitz_i."""
-
-    @abstractmethod
-    def gradients(self, w: np.ndarray, sizes: np.ndarray, rows=slice(None)):
-        """δ_i at w of the samples `rows`, one in a row; `sizes` are theirs."""
-
-    def inscribed(self, a: np.ndarray) -> float:
-        """The radius of a Euclidean ball inside Σ a_iU_i; 0 where none is known."""
-        return 0.0
+    def gradients(self, w: np.ndarray) -> np.ndarray:
+        """δ_i ∈ U_i about the middle of the set with ⟨w,δ_i⟩ = r_i(w), one in a row."""
 
     def outlines(self) -> np.ndarray:
         """Points around the boundaries of U_i in two dimensions, (n, points, 2)."""
-        around = [self.gradients(w, self.supports(w)) for w in normals()]
-        return np.stack(around, axis=1)
+        return np.stack([self.gradients(w) for w in normals()], axis=1)
 
     @property
     def magnitude(self) -> float:
@@ -132,12 +106,6 @@ class ErrorBars(Sets):
             part = self.take(rows)
             part.count_with(Passes(self.n))
             yield rows, part
-
-    def sizes(self, w: np.ndarray) -> np.ndarray:
-        """Numbers of at least r_i(w), and not zero where a set is not a point."""
-        least = _LEAST_SIZE * float(np.linalg.norm(w)) * self.lipschitz(self.d)
-        above = namespace(least).hypot(self.supports(w), least)
-        return (1 + gamma(2 * self.d + 16)) * above + self.size_errors(w)
 
     @abstractmethod
     def scaled(self, factor: float) -> ErrorBars:
@@ -178,6 +146,40 @@ class SmoothBars(ErrorBars):
             "share no norm with it. Choose error_shape='box', or norm_penalty=0."
         )
 
+    def size_errors(self, w: np.ndarray) -> np.ndarray | float:
+        """What rounding changes r_i(w) by, beyond `gamma(d + 8)` of it."""
+        return 0.0
+
+    def open_errors(self, w: np.ndarray, radius: float) -> np.ndarray | float:
+        """How far r_i(u) may be from that of the set as given, u within `radius` of w.
+
+        The two are the same but for covariances, which are given as matrices S_i and
+        kept as factors.
+        """
+        return 0.0
+
+    def sizes(self, w: np.ndarray) -> np.ndarray:
+        """Numbers of at least r_i(w), and not zero where a set is not a point."""
+        least = _LEAST_SIZE * float(np.linalg.norm(w)) * self.lipschitz(self.d)
+        above = namespace(least).hypot(self.supports(w), least)
+        return (1 + gamma(2 * self.d + 16)) * above + self.size_errors(w)
+
+    @abstractmethod
+    def pull(self, a: np.ndarray, w: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Σ a_iδ_i at w, with sizes ≥ r_i(w)."""
+
+    @property
+    @abstractmethod
+    def pull_rounding(self) -> float:
+        """Bound on the error of `pull`, relative to Σ a_i·lipschitz_i."""
+
+    def inscribed(self, a: np.ndarray) -> float:
+        """The radius of a Euclidean ball inside Σ a_iU_i; 0 where none is known."""
+        return 0.0
+
+    def gradients(self, w):
+        return self.images(w) * ratio(1.0, self.supports(w))[:, None]
+
     @abstractmethod
     def factors(self, used: np.ndarray) -> Factors:
         """F_i with S_i = F_iF_iᵀ of all samples, 0 where they are not `used`."""
@@ -213,10 +215,6 @@ class Factors(ABC):
     @abstractmethod
     def lifted(self, parts: np.ndarray) -> np.ndarray:
         """F_ip_i, one in a row."""
-
-    @abstractmethod
-    def gram(self, a: np.ndarray) -> np.ndarray:
-        """Σ a_iF_iF_iᵀ."""
 
 
 class Tangents(NamedTuple):

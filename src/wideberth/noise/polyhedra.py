@@ -6,11 +6,12 @@ the noise of a feature outweighs what it tells, its weight is 0 to the last digi
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.noise.ellipsoids import Scaled
-from wideberth.noise.shape import ROUNDING, Shape
+from wideberth.noise.shape import ROUNDING, Scaled
 from wideberth.problem.feature_names import labelled_rows
 
 
@@ -24,15 +25,19 @@ class _Polyhedron(Scaled):
         self.feature_names, self.scales = labelled_rows(scales)
         self._check_scales(self.called)
 
+    @abstractmethod
+    def with_scales(self, scales: np.ndarray) -> _Polyhedron:
+        """The shape of this kind with one scale per feature."""
+
     def reordered(self, order: np.ndarray):
         """The same noise with its features in another order, and without names."""
-        return type(self)(self.scales[order])
+        return self if self.alike else self.with_scales(self.scales[order])
 
     def restricted(self, columns):
         return self.reordered(columns)
 
     def divided(self, factor):
-        return type(self)(self.scales / factor)
+        return self if self.alike else self.with_scales(self.scales / factor)
 
     def carried(self, A):
         """The shape behind x ↦ Ax, which may scale features, not mix or copy them."""
@@ -50,17 +55,14 @@ class _Polyhedron(Scaled):
             )
         # At most one entry in a row, but for rounding, which is added to be safe.
         scales = sizes @ np.broadcast_to(self.scales, (A.shape[1],))
-        alike = self.scales.ndim == 0 and np.all(np.abs(scales - 1) <= ROUNDING)
-        return self if alike else self._scaled(scales)
-
-    def _scaled(self, scales) -> Shape:
-        return type(self)(scales)
+        same = self.alike and np.all(np.abs(scales - 1) <= ROUNDING)
+        return self if same else self.with_scales(scales)
 
     def as_parameter(self):
-        return self
+        return self.name if self.alike else self
 
     def __repr__(self):
-        return f"{type(self).__name__}({self.scales!r})"
+        return f"{type(self).__name__}({'' if self.alike else repr(self.scales)})"
 
 
 class Box(_Polyhedron):
@@ -90,6 +92,9 @@ class Box(_Polyhedron):
 
     def __init__(self, tolerances):
         super().__init__(tolerances)
+
+    def with_scales(self, scales):
+        return Box(scales)
 
     def support(self, w):
         return float(np.sum(self.scales * np.abs(w)))
@@ -137,6 +142,9 @@ class CrossPolytope(_Polyhedron):
 
     name, order, dual_order = "cross-polytope", 1.0, np.inf
 
+    def with_scales(self, scales):
+        return CrossPolytope(scales)
+
     def support(self, w):
         return float((self.scales * np.abs(w)).max(initial=0.0))
 
@@ -183,49 +191,19 @@ class CrossPolytope(_Polyhedron):
         return cp.norm_inf(cp.multiply(np.broadcast_to(self.scales, w.shape), w))
 
 
-class _Even:
-    """A polyhedron whose scales are all 1, for any number of features."""
-
-    scaled: type[_Polyhedron]
-    name: str
-    default_radius = 0.0
-
-    def __init__(self):
-        self.feature_names, self.scales = None, np.array(1.0)
-
-    def check_features(self, n_features):
-        """Any number of features will do."""
-
-    @property
-    def magnitude(self):
-        return 1.0
-
-    def divided(self, factor):
-        return self
-
-    def restricted(self, columns):
-        return self
-
-    def degrees(self, n_features):
-        return n_features
-
-    def _scaled(self, scales):
-        return self.scaled(scales)
-
-    def as_parameter(self):
-        return self.name
-
-    def __repr__(self):
-        return f"{type(self).__name__}()"
-
-
-class Linf(_Even, Box):
+class Linf(Box):
     """Box of one tolerance: every feature off by up to ρ; Ω(w) = ‖w‖₁."""
 
-    name, scaled = "linf", Box
+    name, default_radius, alike = "linf", 0.0, True
+
+    def __init__(self):
+        super().__init__(1.0)
 
 
-class L1(_Even, CrossPolytope):
+class L1(CrossPolytope):
     """Cross-polytope: absolute errors summing to at most ρ; Ω(w) = ‖w‖∞."""
 
-    name, scaled = "l1", CrossPolytope
+    name, default_radius, alike = "l1", 0.0, True
+
+    def __init__(self):
+        super().__init__(1.0)

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from scipy.linalg import blas
 
 from wideberth.noise.sets import Sets, SumOfSets
+from wideberth.problem.limits import power_of_two
 from wideberth.problem.rounding import summed
 
 #: Largest correlation, and largest change of a scale of 1, that counts as rounding in
@@ -163,6 +164,54 @@ class Shape(Sets):
 
     def __repr__(self):
         return f"{type(self).__name__}()"
+
+
+class Scaled(Shape):
+    """A shape with noise scales τ ≥ 0, one per feature or one for all of them.
+
+    Ω(w) is a norm of τ∘w. A feature with τ_j = 0 carries no noise.
+    """
+
+    default_radius = 1.0
+    #: Whether the scale is 1 for any number of features.
+    alike = False
+
+    def _check_scales(self, called: str = "scale") -> None:
+        bad = np.flatnonzero(~(np.isfinite(self.scales) & (self.scales >= 0)))
+        if bad.size:
+            raise ValueError(
+                f"noise {called}s must be finite and non-negative; {called} {bad[0]} "
+                f"is {self.scales.flat[bad[0]]}."
+            )
+
+    def check_features(self, n_features):
+        if not self.alike and self.scales.shape != (n_features,):
+            raise ValueError(
+                f"noise gives scales of shape {self.scales.shape}, but X has "
+                f"{n_features} features; give one non-negative scale per feature."
+            )
+
+    @property
+    def magnitude(self):
+        return power_of_two(np.frexp(self.scales.max(initial=0.0))[1])
+
+    def degrees(self, n_features):
+        return int(np.count_nonzero(np.broadcast_to(self.scales, (n_features,))))
+
+    def standardised(self, rows):
+        if not self.scales.all():
+            raise ValueError(
+                "noise has a scale of 0, in units of which nothing can be measured. "
+                "Leave out the features without noise."
+            )
+        return rows / self.scales
+
+    def _in_scales(self, sizes: np.ndarray) -> np.ndarray:
+        """Sizes of d_j ≥ 0 in units of τ_j; infinite where only τ_j is 0."""
+        scales = np.broadcast_to(self.scales, sizes.shape)
+        beyond = np.where(sizes > 0, np.inf, 0.0)
+        with np.errstate(over="ignore"):
+            return np.divide(sizes, scales, out=beyond, where=scales > 0)
 
 
 @dataclass(frozen=True)

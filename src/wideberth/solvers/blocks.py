@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from wideberth.noise import SmoothBars
-from wideberth.noise.sums import SumOfEllipsoids
+from wideberth.noise.sets import SumOfSets
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import by_columns, fill, host, is_foreign, like, namespace
 from wideberth.problem.limits import EPS, LITTLE, TINY
@@ -591,7 +591,7 @@ class NoiseModel:
     rounding: float  # bound on the error of the gradient, which is Σ c_iδ_i
 
     @classmethod
-    def of(cls, folded: SumOfEllipsoids, w: np.ndarray) -> NoiseModel:
+    def of(cls, folded: SumOfSets, w: np.ndarray) -> NoiseModel:
         """That of Σ c_iρ_iU_i."""
         d, value, gradient, rounding = w.size, 0.0, np.zeros(w.size), 0.0
         many = sum(a.shape[0] for _, a in folded.parts) >= d
@@ -654,7 +654,7 @@ class OwnSets(Block):
         outside = self.problem.outside
         if afresh:
             self.model = self.others
-            if isinstance(outside, SumOfEllipsoids) and outside.parts:
+            if outside.parts:
                 model = NoiseModel.of(outside, method.w)
                 self.model = model if self.others is None else self.others + model
         self._visit_sets(method)

@@ -9,7 +9,7 @@ whole problem of the same value; its α is a dual point there too, whose value i
 by one product over all columns. It says what each column left out costs: those that
 cost most come into J, and the method goes on from where it is, with weights 0 for them.
 The gap of the whole problem is proven, whatever J was. Rows that settle on a side of
-the margin are left behind on the way, as in `newton/rounds.py`.
+the margin are left behind on the way, as in `shrinking.py`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction, Screener, screen_features
 from wideberth.solvers.base import Best, Control, Outcome, PathSolver, Solver
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton.rounds import assume, unsettled, wrongly_settled
 from wideberth.solvers.newton.settings import SETTINGS
+from wideberth.solvers.shrinking import assume, unsettled, wrongly_settled
 
 _NONE = np.empty(0, dtype=np.intp)
 

@@ -38,20 +38,20 @@ from wideberth.problem.ramp import Beyond, Ramp, with_cost
 from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Outcome, Solver
-from wideberth.solvers.newton.rounds import least_rows
+from wideberth.solvers.driver import Driver
 from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.sampling import Sample, small_sample
+from wideberth.solvers.shrinking import least_rows
 from wideberth.solvers.starts import carried
-from wideberth.solvers.tall.search import Search
-from wideberth.solvers.tall.subsample import Sample, small_sample
 
 if TYPE_CHECKING:
     from wideberth.solvers.chunks.chunked import Chunks
-    from wideberth.solvers.tall.work import Work
+    from wideberth.solvers.work import Work
 
 #: How a descent ended.
 Ending = Literal["repeats", "stalls", "cut short"]
 #: What a round finds: a pair of points in memory, or a search over chunks.
-Found = TypeVar("Found", Outcome, Search)
+Found = TypeVar("Found", Outcome, Driver)
 
 #: Relative gap of the first rounds: a choice, an order of magnitude below what they
 #: gain (`LITTLE`, twice).
@@ -320,7 +320,7 @@ STARTS: dict[str, Callable[[DescentInMemory], LeftOut | None]] = {
 }
 
 
-class DescentInChunks(Descent[Search]):
+class DescentInChunks(Descent[Driver]):
     """Descent over chunks; every round is a search over all rows and one more pass.
 
     `passes` counts what was read before the last search; the first pass hands over a
@@ -331,9 +331,9 @@ class DescentInChunks(Descent[Search]):
         super().__init__(level, control, control.tol)
         self.chunks, self.passes = chunks, 1
 
-    def run(self, starts: int, sampled: Work) -> Descended[Search]:
+    def run(self, starts: int, sampled: Work) -> Descended[Driver]:
         """From where a descent on a sample of the rows ends."""
-        problem = sampled.problem().on_host()
+        problem = sampled.problem.on_host()
         tol = max(self.control.tol, problem.rows.d / max(problem.n, 1))
         quiet = self.control.rougher(tol)
         begun = DescentInMemory(Ramp(problem, self.level), quiet, Newton()).run(starts)
@@ -349,7 +349,7 @@ class DescentInChunks(Descent[Search]):
         """Search the rows that are not left out; keep the point before if need be."""
         here = Beyond(self.level, left.point.w, left.point.b)
         with self.told(left.cost, tol=tol) as inner:
-            search = Search(self.chunks.without(here), inner)
+            search = Driver(self.chunks.without(here), inner)
             search.run()
         if not search.point.value + left.cost <= left.value:
             search.consider(here.w, here.b)
@@ -366,7 +366,7 @@ class DescentInChunks(Descent[Search]):
         keep = self.chunks.spares(2 * (self.chunks.n or 0))
         points = [each for each in (point, before) if each is not None]
         beyond = [Beyond(self.level, each.w, each.b) for each in points]
-        seen = sum(self.chunks.map(_Look(beyond, keep)), _Seen(0.0, 0.0, 0, {}))
+        seen = sum(self.chunks.ask(_Look(beyond, keep)), _Seen(0.0, 0.0, 0, {}))
         mask = None
         if seen.which:
             mask = concat([seen.which[number] for number in sorted(seen.which)])

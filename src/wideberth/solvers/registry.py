@@ -23,8 +23,8 @@ from wideberth.solvers.columns import Columns
 from wideberth.solvers.compiled.small import MANY_PROBLEMS, is_small
 from wideberth.solvers.conic import Conic
 from wideberth.solvers.newton.solver import Compiled, Newton, smoothing_pays
+from wideberth.solvers.sampling import sample_size
 from wideberth.solvers.sweeps import Coordinate
-from wideberth.solvers.tall.subsample import sample_size
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {

@@ -40,7 +40,7 @@ from wideberth.problem.limits import EPS, LEAST_EPOCHS, LITTLE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Screener
 from wideberth.solvers.base import Best, Control, Outcome, Solver
-from wideberth.solvers.newton.rounds import Rounds, least_rows
+from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.newton.solver import Newton, smoothing_pays
 from wideberth.solvers.second_order import (
     DualIterate,
@@ -48,6 +48,7 @@ from wideberth.solvers.second_order import (
     maximise_block,
     newton_on_face,
 )
+from wideberth.solvers.shrinking import least_rows
 
 
 @dataclass(frozen=True)
@@ -282,9 +283,9 @@ class _Ascent:
         full, free = self.full, self.screener.reduction.free
         if free.size < full.n:
             point = full.at(point.w, point.b)
-        band = np.zeros(full.n)
-        band[free[active]] = np.inf
-        return Rounds(full, self.control).solve(point, band)
+        doubtful = np.zeros(full.n, dtype=bool)
+        doubtful[free[active]] = True
+        return solve_in_memory(full, self.control, point, 0.0, doubtful)
 
     def _newton_is_due(self) -> bool:
         """Whether Newton's method would have been done by now.

@@ -12,11 +12,10 @@ from wideberth.data.chunks import Chunk, Terms
 from wideberth.data.sources import Source
 from wideberth.noise.read_errors import read_errors
 from wideberth.problem.ramp import Beyond
+from wideberth.solvers.batches import Batches, Draw
 from wideberth.solvers.chunks.distinct import TABLE_SHARE, Collapsed, DistinctRows
-from wideberth.solvers.tall.aggregate import Grouping
-from wideberth.solvers.tall.batches import Batches
-from wideberth.solvers.tall.passes import Sample
-from wideberth.solvers.tall.work import Work
+from wideberth.solvers.merge import Grouping
+from wideberth.solvers.work import Work
 
 
 class Chunks(Batches):
@@ -44,11 +43,11 @@ class Chunks(Batches):
         chunks.beyond = beyond
         return chunks
 
-    def map(self, question):
+    def ask(self, question):
         """Put a question to the problem on the rows of each chunk."""
         asked = _Asked(self.terms, question, self.beyond, not self.checked)
         for answer in self.source.map(asked):
-            if self.distinct is not None and isinstance(question, Sample):
+            if self.distinct is not None and isinstance(question, Draw):
                 self.distinct.add(answer.number, answer.equal)
                 answer = replace(answer, equal=None)
             yield answer
@@ -95,6 +94,6 @@ class _Asked:
 
     def part(self, number: int) -> _Asked:
         """What of this question concerns one chunk."""
-        if isinstance(self.question, Sample):
+        if isinstance(self.question, Draw):
             return self
         return replace(self, question=self.question.part(number))

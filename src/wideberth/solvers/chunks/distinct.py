@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.noise.sets import Noise
 from wideberth.problem import Certificate, PrimalPoint, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.equal_rows import (
@@ -22,17 +21,16 @@ from wideberth.problem.equal_rows import (
     EqualRows,
     merged,
 )
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.batches import Batches, join
 from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.proofs import Proof
 from wideberth.solvers.ramp import Descended, DescentInMemory
-from wideberth.solvers.tall.batches import Batches
-from wideberth.solvers.tall.proofs import Proof
-from wideberth.solvers.tall.work import PerRow
+from wideberth.solvers.work import PerRow
 
 #: Share of the rows for which there is room that the table may hold: a choice; it is
 #: there beside a sample of as many rows as there is room for.
@@ -82,7 +80,7 @@ class DistinctRows:
             yield self._places[number][self._labels[number]], self._weights[number]
 
     def _merge(self) -> None:
-        found = merged(_joined(self._parts), share=1.0)
+        found = merged(join(self._parts), share=1.0)
         assert found is not None
         self._parts = [found.problem]
         self._places = {k: found.label[place] for k, place in self._places.items()}
@@ -91,22 +89,6 @@ class DistinctRows:
         self.given_up = True
         self._parts, self._places = [], {}
         self._labels, self._weights = PerRow(True), PerRow(True)
-
-
-def _joined(parts: list[Problem]) -> Problem:
-    """One problem of the rows of several."""
-    first = parts[0]
-    columns = zip(*((p.rows.X, p.y, p.weights) for p in parts), strict=True)
-    X, y, weights = (concat(list(column)) for column in columns)
-    m = None if first.m is None else concat([part.targets for part in parts])
-    return replace(
-        first,
-        rows=as_rows(X, y),
-        weights=weights,
-        m=m,
-        noise=Noise.joined([part.noise for part in parts]),
-        chain=max(part.chain for part in parts),
-    )
 
 
 class Collapsed:

@@ -6,7 +6,7 @@ call serves all K, and products with all rows are products of matrices.
 
 `start.py` tells about where all slacks are, by steps whose matrix knows no labels
 and is factorised once for all K problems. Rows far from the margin are settled then, as
-in `newton/rounds.py`, and `steps.py` solves the K problems of the others at once.
+in `driver.py`, and `steps.py` solves the K problems of the others at once.
 `rounds.py` has the rounds of this, and the proofs.
 """
 

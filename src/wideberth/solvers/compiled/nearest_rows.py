@@ -3,7 +3,7 @@
 At the optimum about as many samples as there are features have a dual weight strictly
 between its bounds. Where the slacks u_i = 1 − ψ_i of a point not far away are known,
 rows far from the margin are settled, at α_i = c_i where u_i > 0 and at 0 elsewhere, and
-the problem of the others is solved: these are the working sets of `newton/rounds.py`.
+the problem of the others is solved: these are the working sets of `driver.py`.
 The slacks at its solution tell which rows were settled wrongly. They join, and those
 that are the nearest now, until none is left that matters. Where a large share of all
 rows would have to join, little was known: then steps are taken on all of them.

@@ -14,7 +14,7 @@ is about many small problems, as those of folds, of points of a path and of clas
 it takes the compiled engine; any other call does where solver="compiled" says so.
 
 Nothing here is trusted: what comes back is evaluated on the problem as given, and where
-it falls short the next engine goes on, in the end that of `newton/rounds.py`.
+it falls short the next engine goes on, in the end that of `driver.py`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ has w(α + δα) = w + δw but for the residual of the step and for what its bou
 So it is the dual point to judge by as soon as a step promises to lower P_h by less than
 complementarity; and that step's residual is made short, as it is.
 
-Once the rows near the margin are as few as a working set holds, `rounds.py` goes on
+Once the rows near the margin are as few as a working set holds, `driver.py` goes on
 with them. On all rows its method takes a dozen of steps or two to any tolerance, each
 with a Gram matrix of all rows.
 """
@@ -44,8 +44,9 @@ from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.solvers.algebra import Factor, conjugate_gradients
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.extended_rows import ExtendedRows
-from wideberth.solvers.newton.rounds import Rounds, least_rows
+from wideberth.solvers.shrinking import least_rows
 
 #: Width of the first band: the least one that holds all rows at w = 0, whose slacks
 #: are 1, is 2; twice that leaves room for the first step.
@@ -72,16 +73,9 @@ def solve_smoothed(problem: Problem, control: Control) -> Outcome:
     if found is not None:
         return found
     if search.astray:
-        return Rounds(problem, control).solve()
-    band = np.full(problem.n, 2 * search.width)
-    return _Near(problem, control).solve(search.point, band)
-
-
-class _Near(Rounds):
-    """Rounds that keep their working sets, whose rows are few already."""
-
-    def _leave_behind(self, work, engine):
-        return work, engine
+        return solve_in_memory(problem, control)
+    near = np.abs(search.point.slack) <= 2 * search.width
+    return solve_in_memory(problem, control, search.point, 0.0, near)
 
 
 class Smoothed(ExtendedRows):
@@ -102,7 +96,7 @@ class Smoothed(ExtendedRows):
         self._differentiate()
 
     def run(self) -> Outcome | None:
-        """Step until the gap meets the tolerance; None where `rounds.py` is to go on.
+        """Step until the gap meets the tolerance; None where `driver.py` is to go on.
 
         From `point` on or, where the search went astray, from nothing.
         """
@@ -144,7 +138,7 @@ class Smoothed(ExtendedRows):
         """Whether few rows may go on from the minimum of a wider band.
 
         They do where a Gram matrix of theirs takes at most half as long as conjugate
-        gradients with all rows: then `rounds.py` takes fewer steps than are left in
+        gradients with all rows: then `driver.py` takes fewer steps than are left in
         narrow bands, each of which has fewer rows.
         """
         rows, n = self.problem.rows, self.problem.n

@@ -11,13 +11,12 @@ from wideberth.problem.equivalent import span_of_rows
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
 from wideberth.solvers.compiled.small import Guess, is_small, solve_small
+from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.extended_rows import ExtendedRows
-from wideberth.solvers.newton.rounds import Rounds, nearest_share
-from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.smoothed import is_smooth, solve_smoothed
 from wideberth.solvers.newton.walk import Walk, rows_enough, without_margins
-from wideberth.solvers.tall.search import solve_from_nothing
-from wideberth.solvers.tall.subsample import is_sampled, sample_size, small_sample
+from wideberth.solvers.sampling import is_sampled, sample_size, small_sample
+from wideberth.solvers.shrinking import nearest_width
 
 #: Largest number of margins that a path keeps for the next radius; beyond it they are
 #: computed again, a pass for each point. It is a bound on memory, 128 MB.
@@ -36,9 +35,9 @@ _SAMPLE_PASSES = 4.0
 class Newton(Solver):
     """Interior-point Newton steps on few of the rows.
 
-    `rounds.py` goes on from a point or on few rows, `tall/search.py` from nothing on
-    many and `smoothed.py` where features are many too, `walk.py` along paths; with more
-    features than rows all in the span of the rows.
+    `driver.py` goes on from a point or from nothing, `smoothed.py` where rows and
+    features are many, `walk.py` along paths; with more features than rows all is in the
+    span of the rows.
     """
 
     name = "newton"
@@ -60,18 +59,15 @@ class Newton(Solver):
         spanned = span_of_rows(problem)
         if not spanned.same:
             asked, control.tol = control.tol, 0.5 * control.tol
-            found = Rounds(spanned.problem, control, decided).solve()
+            found = solve_in_memory(spanned.problem, control)
             control.tol = asked
             return _expanded(problem, spanned, found)
         if start is not None and not small_sample(problem.n):
-            band = nearest_share(start.point.slack)
-            return Rounds(problem, control, decided).solve(start.point, band)
-        small = problem.rows.table_fits
-        if decided is None and not small and smoothing_pays(problem):
+            width = nearest_width(start.point.slack)
+            return solve_in_memory(problem, control, start.point, width)
+        if not problem.rows.table_fits and smoothing_pays(problem):
             return solve_smoothed(problem, control)
-        if decided is None and problem.n > SETTINGS.direct_rows:
-            return solve_from_nothing(problem, control)
-        return Rounds(problem, control, decided).solve()
+        return solve_in_memory(problem, control)
 
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""

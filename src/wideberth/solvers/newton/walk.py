@@ -13,7 +13,7 @@ A start is about the lowest point on the ways from the first of these to the oth
 its slacks matters which rows are on the wrong side of the margin, and how many are as
 near to it as the farthest of these: so many would have been enough, where others did
 not have to come back. The next working set holds a few more, and other rows are settled
-from the start (`rounds.py`). Nothing here bears on correctness.
+from the start (`driver.py`). Nothing here bears on correctness.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton.rounds import Rounds, nearest_share
+from wideberth.solvers.batches import InMemory
+from wideberth.solvers.driver import Driver
 from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.tall.subsample import (
+from wideberth.solvers.sampling import (
     Sample,
     SamplingError,
     sample_accuracy,
     sample_size,
     small_sample,
 )
+from wideberth.solvers.shrinking import nearest_width
 
 #: Number of halvings of a way that the lowest point on it is sought by: a choice.
 _HALVINGS = 6
@@ -86,12 +88,12 @@ class Walk:
             predicted.append(self._ask_helper(self.helper, problem, control, at))
         if predicted:
             start = lowest_between(problem, predicted)
-        band = None if start is None else self._band(problem, start.slack)
-        rounds = Rounds(problem, control)
-        outcome = rounds.solve(start, band)
+        band = np.inf if start is None else self._band(start.slack)
+        driver = Driver(InMemory(problem), control)
+        outcome, sizes = driver.solve(start, band), driver.sizes
         if start is not None and self.past:
             known = start.slack, outcome.point.slack, self.enough
-            self.enough = rounds.needed or rows_enough(*known)
+            self.enough = sizes[-1] if len(sizes) > 1 else rows_enough(*known)
         self.accept(outcome.point, at)
         return outcome
 
@@ -128,17 +130,17 @@ class Walk:
         self.sampling = SamplingError(part, found, doubt, self.rng)
         return _seen(problem, end)
 
-    def _band(self, problem: Problem, slack: np.ndarray) -> np.ndarray:
+    def _band(self, slack: np.ndarray) -> float | SamplingError:
         """A band that holds as many rows as were enough before, and some more.
 
         All of them where a smaller copy would hold most, as where many are tied.
         """
         if self.sampling is not None:
-            return self.sampling(problem, slack)
+            return self.sampling
         share = SETTINGS.walk_reserve * self.enough / max(slack.size, 1)
         if share > SETTINGS.copy_share:
-            return np.full(slack.size, np.inf)
-        return nearest_share(slack, share)
+            return np.inf
+        return nearest_width(slack, share)
 
 
 def _saturated(problem: Problem) -> list[PrimalPoint]:

@@ -28,8 +28,8 @@ from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.blocks import Shared
 from wideberth.solvers.interior import InteriorPoint, class_barrier
-from wideberth.solvers.newton.rounds import least_rows, rms
-from wideberth.solvers.tall.subsample import is_sampled, sample_goal
+from wideberth.solvers.sampling import is_sampled, sample_goal
+from wideberth.solvers.shrinking import least_rows, rms
 
 
 @dataclass(frozen=True)

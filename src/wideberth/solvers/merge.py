@@ -33,7 +33,7 @@ from wideberth.problem.limits import TINY
 from wideberth.problem.rows import gamma
 from wideberth.solvers.newton.settings import SETTINGS
 
-#: Kinds of rows that are told apart in any case: two classes, two shares, two sides.
+#: Kinds of rows of one target: two classes, two shares, two sides.
 _KINDS = 8
 
 
@@ -56,8 +56,12 @@ class Groups:
     order: np.ndarray
     #: Whether it is a row as it was.
     single: np.ndarray
-    #: Only rows of the same kind are merged: class, share, side, outstanding feature.
+    targets: np.ndarray
+    #: Only rows of the same kind are merged: class, share, side, target, outstanding
+    #: feature.
     kind: np.ndarray
+    #: Kinds that are told apart in any case, whatever the feature.
+    kinds: int
     #: The group of each row of the batch.
     labels: np.ndarray
     #: What is known of the rows that were merged, for the bound on rounding.
@@ -74,12 +78,15 @@ class Groups:
         wrong = np.where(upper, slack < 0, slack > 0)
         near = 1 / (1 + distance)
         order = np.where(between, 1 - near, np.where(wrong, 1 + near, 3 - near))
-        kind = 4 * (problem.y > 0) + 2 * upper + (slack > 0)
+        kind, kinds = 4 * (problem.y > 0) + 2 * upper + (slack > 0), _KINDS
+        if problem.m is not None:
+            levels, level = np.unique(problem.targets, return_inverse=True)
+            kind, kinds = kind + _KINDS * level, _KINDS * levels.size
         if not sp.issparse(X):
             scale = 1.0 / np.maximum(np.sqrt(np.mean(np.square(X), axis=0)), TINY)
             outstanding = np.argmax(np.abs(X) * scale, axis=1)
             positive = X[np.arange(problem.n), outstanding] > 0
-            kind = kind + _KINDS * (2 * outstanding + positive)
+            kind = kind + kinds * (2 * outstanding + positive)
         return cls(
             X,
             problem.y,
@@ -87,7 +94,9 @@ class Groups:
             np.array(problem.radii),
             order,
             np.ones(problem.n, dtype=bool),
+            np.array(problem.targets),
             kind,
+            kinds,
             np.arange(problem.n, dtype=np.int32),
             Folded(np.zeros(problem.rows.d)),
             problem.n,
@@ -108,13 +117,13 @@ class Groups:
     def coarser(self, last: float, share: float) -> Groups:
         """Merge what comes after `last` in the order to a share of the batch's rows."""
         far = np.flatnonzero(self.order > last)
-        quota = max(int(share * self.rows), _KINDS)
+        quota = max(int(share * self.rows), self.kinds)
         if far.size <= 2 * quota:  # groups are not paired for the sake of a few rows
             return self
         near = np.flatnonzero(self.order <= last)
         kind = self.kind[far]
-        if 2 * np.unique(kind).size > quota:  # class, share and side alone
-            kind = kind % _KINDS
+        if 2 * np.unique(kind).size > quota:  # whatever the feature
+            kind = kind % self.kinds
         order = np.lexsort((self.order[far], kind))
         far, kind = far[order], kind[order]
         begins = np.diff(kind, prepend=-1) != 0
@@ -143,7 +152,9 @@ class Groups:
             joined(self.radii, mean(self.radii)),
             joined(self.order, np.maximum(mean(self.order), last)),
             joined(self.single, np.zeros(heads.size, dtype=bool)),
+            joined(self.targets, self.targets[heads]),
             joined(self.kind, self.kind[heads]),
+            self.kinds,
             renamed[self.labels],
             self._merged(far, length),
             self.rows,
@@ -160,14 +171,17 @@ class Groups:
             rounding=(gamma(length + 8) + rows.combine_rounding) * mass,
             largest_norm=float(rows.norms().max()),
             largest_noise=float(self.radii[far].max()),
+            largest_target=float(np.abs(self.targets[far]).max()),
         )
         return replace(merged, chain=self.merged.chain + length + 8)
 
     @staticmethod
     def problem(parts: list[Groups], shape: Sets, intercept) -> Problem:
         """One problem of the groups of all batches."""
-        columns = zip(*((p.X, p.y, p.weights, p.radii) for p in parts), strict=True)
-        X, y, weights, radii = (concat(list(column)) for column in columns)
+        columns = zip(
+            *((p.X, p.y, p.weights, p.radii, p.targets) for p in parts), strict=True
+        )
+        X, y, weights, radii, targets = (concat(list(column)) for column in columns)
         merged = sum((part.merged for part in parts[1:]), parts[0].merged)
         # A sum over groups goes on where the sums within them ended.
         merged = replace(
@@ -175,5 +189,6 @@ class Groups:
             rounding=merged.rounding + shape.rotation_error * merged.mass,
             chain=merged.chain + len(y),
         )
-        noise = Noise(shape, radii)
-        return Problem(as_rows(X, y), weights, noise, intercept, merged)
+        rows, noise = as_rows(X, y), Noise(shape, radii)
+        problem = Problem(rows, weights, noise, intercept, merged)
+        return problem if np.all(targets == 1) else replace(problem, m=targets)

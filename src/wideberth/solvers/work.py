@@ -18,12 +18,11 @@ from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
-from wideberth.problem.rows import Passes, gamma
+from wideberth.problem.rows import gamma
+from wideberth.solvers.batches import Answer, Batches, Draw, Piece, join
 from wideberth.solvers.blocks import NoiseModel
-from wideberth.solvers.tall.aggregate import Groups
-from wideberth.solvers.tall.batches import Answer, Batches, Piece
-from wideberth.solvers.tall.cells import Cells
-from wideberth.solvers.tall.proofs import Proof
+from wideberth.solvers.merge import Groups
+from wideberth.solvers.proofs import Proof
 
 
 class PerRow(Mapping):
@@ -60,21 +59,22 @@ class PerRow(Mapping):
 
 
 class Work:
-    """The sum of all answers, with at most as many rows as there is room for.
+    """The sum of all answers to a question, with the rows that were handed over.
 
-    Of a first pass that finds more a sample is kept, weighted up. Of others nothing is,
-    if more than `most` rows are near the margin. `exact` says whether dual points of
-    this work are points of the whole problem.
+    Of a first pass that finds more than fit a sample is kept, weighted up. Of others
+    nothing is, if more than `most` rows are near the margin. `exact` says whether dual
+    points of this work are points of the whole problem.
     """
 
     def __init__(self, batches: Batches, question, labels: PerRow):
         self.batches, self.question, self.labels = batches, question, labels
+        self.first = isinstance(question, Draw)  # no row was settled, but at random
         self.grouping = getattr(question, "grouping", None)
         self.most = getattr(question, "most", np.inf)
         self.n, self.near, self.exact = 0, 0, True
-        self._point: PrimalPoint | None = None  # of one batch of all rows
+        self.crossed: dict[int, Any] = {}  # places of rows that crossed, by batch
+        self._point: PrimalPoint | None = None  # in memory, with its margins
         self.fold: Folded | None = batches.folded
-        self.cells: Cells | None = None
         self.model: NoiseModel | None = None
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
         self.sides: tuple[Folded, ...] = ()
@@ -93,10 +93,10 @@ class Work:
         self._point = answer.point
         self._hinges.append(answer.hinge)
         self._rounding += answer.rounding
+        if answer.crossed is not None:
+            self.crossed[answer.number] = answer.crossed
         if answer.fold is not None:
             self.fold = answer.fold if self.fold is None else self.fold + answer.fold
-        if answer.cells is not None:
-            self.cells = answer.cells
         if answer.model is not None:
             known = self.model
             self.model = answer.model if known is None else known + answer.model
@@ -110,22 +110,24 @@ class Work:
         elif answer.piece is not None:
             self._add_piece(answer.number, answer.piece, answer.near)
 
-    @property
+    @functools.cached_property
     def rows(self) -> int:
-        """Rows held, and groups."""
+        """Rows held, and groups; counted when the pass is over."""
+        return self._held()
+
+    def _held(self) -> int:
         pieces = sum(piece.n for piece in self._pieces.values())
         return pieces + sum(groups.n for groups in self._groups.values())
 
     @property
-    def merged(self) -> int:
-        """Rows that stand for cells; they come last."""
-        return 0 if self.cells is None else self.cells.n
-
-    @property
     def settled(self) -> int:
         """Rows that are not held and below the margin."""
-        folded = 0 if self.fold is None else self.fold.n
-        return folded + (0 if self.cells is None else self.cells.active)
+        return 0 if self.fold is None else self.fold.n
+
+    @property
+    def across(self) -> int:
+        """Rows that crossed the margin."""
+        return sum(places.shape[0] for places in self.crossed.values())
 
     @property
     def overfull(self) -> bool:
@@ -141,9 +143,9 @@ class Work:
         self._pieces[number] = piece
         certain = not piece.n or bool(namespace(piece.chance).all(piece.chance == 1))
         self.exact &= certain and piece.n == near
-        if self.rows <= max(capacity, len(self._pieces)):
+        if (held := self._held()) <= max(capacity, len(self._pieces)):
             return
-        share = 0.9 * capacity / self.rows
+        share = (1 - LITTLE) * capacity / held
         self._share, self.exact = self._share * share, False
         for name, part in self._pieces.items():
             self._pieces[name] = part.sampled(share, (name, self.n))
@@ -177,13 +179,13 @@ class Work:
 
     def balances(self) -> bool:
         """Whether the rows held can balance the folded ones, as a free b demands."""
-        if self.batches.intercept != 0 or self.fold is None or self.cells is not None:
+        if self.batches.intercept != 0 or self.fold is None:
             return True
         need, mass = self.fold.balance, 0.0
         for piece in self._pieces.values():
-            other = piece.y < 0 if need > 0 else piece.y > 0
-            xp = namespace(piece.y)
-            mass += float(xp.sum(xp.where(other, piece.weights / piece.chance, 0.0)))
+            y, weights = piece.problem.y, piece.problem.weights / piece.chance
+            xp, other = namespace(y), y < 0 if need > 0 else y > 0
+            mass += float(xp.sum(xp.where(other, weights, 0.0)))
         return abs(need) < (1 - LITTLE) * mass or need == 0
 
     @property
@@ -207,43 +209,34 @@ class Work:
         hinge = math.fsum(self._hinges)
         return hinge, self._rounding + gamma(4) * hinge
 
+    @functools.cached_property
     def problem(self) -> Problem:
         """The rows held, the settled ones folded. The parts are given up for it.
 
         It leaves behind the `members` of each batch, the places of its rows or its
         groups, and of a sample the `chance` of each row.
         """
-        sets, intercept = self.batches.sets, self.batches.intercept
+        _ = self.rows
         if self._groups:
             groups, self._groups = self._groups, {}
             self.members = {k: part.labels for k, part in groups.items()}
             self._sizes = {k: part.n for k, part in groups.items()}
+            sets, intercept = self.batches.sets, self.batches.intercept
             problem = Groups.problem(list(groups.values()), sets, intercept)
         else:
-            pieces = list(self._pieces.values())
-            self.members = {k: piece.indices for k, piece in self._pieces.items()}
-            self._pieces = {}
-            X, y = concat([p.X for p in pieces]), concat([p.y for p in pieces])
-            weights = concat([piece.weights / piece.chance for piece in pieces])
-            noise = Noise.joined([piece.noise for piece in pieces])
-            self.chance = concat([piece.chance for piece in pieces])
-            if all(piece.alpha is not None for piece in pieces):
-                self.alpha = concat([piece.alpha for piece in pieces])
-            fold = self.fold
-            if fold is not None and not fold.n:
-                fold = self.batches.folded
-            if self.cells is not None:
-                known = (X, y, weights, noise.radii)
-                parts = zip(known, self.cells.as_rows(), strict=True)
-                X, y, weights, radii = (concat(list(part)) for part in parts)
-                noise = Noise(sets, radii)
-                self.chance = concat([self.chance, np.ones(self.merged)])
-                merged = self.cells.known(sets.rotation_error)
-                fold = merged if fold is None else fold + merged
-            problem = Problem(as_rows(X, y), weights, noise, intercept, fold)
-            problem = replace(problem, chain=self.batches.chain)
+            pieces, self._pieces = self._pieces, {}
+            self.members = {k: piece.indices for k, piece in pieces.items()}
+            parts = list(pieces.values())
+            problem = join([piece.problem for piece in parts])
+            self.chance = concat([piece.chance for piece in parts])
+            if not self.exact:
+                problem = replace(problem, weights=problem.weights / self.chance)
+            if all(piece.alpha is not None for piece in parts):
+                self.alpha = concat([piece.alpha for piece in parts])
+            fold = self.fold if self.settled else self.batches.folded
+            problem = replace(problem, folded=fold, chain=self.batches.chain)
         problem = replace(problem, penalty=self.batches.penalty)
-        problem.rows.passes = self.batches.counter or Passes(self.n)
+        problem.rows.passes = self.batches.counter(self.n)
         return problem
 
     def classes_as_rows(self) -> Problem:
@@ -274,13 +267,11 @@ class Work:
         problem = Problem(as_rows(X, y), total, noise, batches.intercept, known)
         return replace(problem, penalty=batches.penalty)
 
-    def proof(self, dual: DualPoint, rule: PrimalPoint) -> Proof:
-        """A dual point of the rows held as one of all rows, settled at `rule`."""
-        members = self.split(dual.alpha)
-        if self.cells is None:
-            return Proof(dual, rule, members)
-        own = dual.alpha[dual.alpha.shape[0] - self.cells.n :]
-        return Proof(dual, rule, members, cells=(self.cells, own))
+    def proof(self, dual: DualPoint) -> Proof:
+        """A dual point of the rows held as one of all rows, settled at `point`."""
+        if self.grouping is None:
+            return Proof(dual, self.point, self.split(dual.alpha))
+        return Proof(dual, self.point, ratios=self._dealt(dual.alpha))
 
     def split(self, alpha) -> dict[int, tuple[Any, Any]]:
         """Places and values of α, batch by batch."""
@@ -291,10 +282,12 @@ class Work:
             start = stop
         return parts
 
-    def share_out(self, alpha, weights, shares: PerRow) -> None:
-        """Give every row the share α/c of its group."""
-        share = np.divide(alpha, weights, out=np.zeros(alpha.size), where=weights > 0)
-        share, start = np.minimum(share, 1.0), 0
+    def _dealt(self, alpha) -> PerRow:
+        """Give every row the ratio α/c of its group."""
+        weights, ratios = self.problem.weights, PerRow.beside(self.batches, self.n)
+        ratio = np.divide(alpha, weights, out=np.zeros(alpha.size), where=weights > 0)
+        ratio, start = np.minimum(ratio, 1.0), 0
         for number, labels in self.members.items():
-            shares[number] = share[start + labels[self.labels[number]]]
+            ratios[number] = ratio[start + labels[self.labels[number]]]
             start += self._sizes[number]
+        return ratios

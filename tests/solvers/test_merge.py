@@ -16,10 +16,10 @@ from wideberth.data.chunks import Chunk, Terms
 from wideberth.noise import as_noise
 from wideberth.screening import fold_samples
 from wideberth.solvers.base import Control
-from wideberth.solvers.newton.rounds import solve_near
-from wideberth.solvers.tall.aggregate import Grouping, Groups
-from wideberth.solvers.tall.batches import Answer, InMemory, Piece
-from wideberth.solvers.tall.work import PerRow, Work
+from wideberth.solvers.batches import Answer, InMemory, Piece
+from wideberth.solvers.driver import solve_in_memory
+from wideberth.solvers.merge import Grouping, Groups
+from wideberth.solvers.work import PerRow, Work
 
 
 class Held(Source):
@@ -178,7 +178,7 @@ def test_rows_settled_wrongly_end_the_rounds_at_a_negative_value():
     wrong = problem.rows.X[:, 0] * problem.y > 0.5
     near = problem.take(~wrong, folded=fold_samples(problem, wrong))
     control = Control(1e-8)
-    found = solve_near(near, control, near.at(np.zeros(4)))
+    found = solve_in_memory(near, control, near.at(np.zeros(4)))
     assert found.certificate.primal < 0
     assert control.steps < 200
 

@@ -13,7 +13,7 @@ import scipy.linalg
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import counting, fill, masked, namespace, pick, quantile
 from wideberth.problem.limits import LITTLE, TINY
-from wideberth.problem.rows import Rows, row_squares
+from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton.settings import SETTINGS
 
@@ -133,7 +133,7 @@ class SamplingError:
         width = max(width, typical, SETTINGS.least_distance)
         inside = xp.where(xp.abs(slack) <= width, problem.weights, 0.0)
         hessian = _bordered_gram(problem, inside / (2 * width))
-        self.least = least_band(float(xp.mean(xp.abs(slack))))
+        self.least = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
         d = problem.rows.d
         hessian[np.diag_indices(d)] += 1.0
         hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
@@ -163,28 +163,12 @@ class SamplingError:
         if not self.known:
             return fill(problem.weights, problem.n, np.inf)
         scatter, own = problem.rows.projected_squares(self.scatter, self.own)
-        return self._error(scatter, own, problem.weights, slack)
-
-    def of_block(self, block, weights, slack) -> np.ndarray:
-        """The same of rows that are at hand."""
-        directions, k = np.hstack((self.scatter, self.own)), self.scatter.shape[1]
-        image = block @ directions[:-1]
-        image += directions[-1]
-        scatter, own = row_squares(image[:, :k]), row_squares(image[:, k:])
-        return self._error(scatter, own, weights, slack)
-
-    def _error(self, scatter, own, weights, slack):
         error = namespace(scatter).sqrt(scatter)
         error *= SETTINGS.sampling_errors
-        own *= 2.0 * weights
+        own *= 2.0 * problem.weights
         error += masked(slack > 0, own)
         error += self.least
         return error
-
-
-def least_band(distance: float) -> float:
-    """How far from the margin rows are near in any case, given the mean distance."""
-    return SETTINGS.least_band * (1 + distance)
 
 
 def _bordered_gram(problem: Problem, weights: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a search ends with: a dual point of all rows, and what is proven of each.
+"""A dual point of all rows, and what the certificate proves of each of them.
 
 A `Proof` holds no α of rows that were settled: it is computed again, when it is asked
 for, from the point they were settled at. `Decide` asks every batch for that, and for
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,37 +18,36 @@ from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, like, masked, namespace, scatter
 from wideberth.problem.layouts import as_rows
 from wideberth.screening import Partition, decide, screen_at_hand
-from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.tall.batches import Batches
-from wideberth.solvers.tall.cells import Cells
+
+if TYPE_CHECKING:
+    from wideberth.solvers.batches import Batches
+
+#: Slack up to which a settled row counts as one at α = 0: rounding, in units of the
+#: margin (a choice).
+AT_MARGIN = 1e-9
 
 
 @dataclass(frozen=True)
 class Proof:
-    """A dual point of the whole problem, without its α.
+    """A dual point of the whole problem, without α of the rows that were settled.
 
-    Rows were settled at the point `rule`: above the margin at 0, below it at their
-    weight, or at these shares of it where y > 0 and y < 0, or as α of `cells` say. But
-    for `members`, by batch, whose places and α are given, or where all rows have
-    `shares` of their own.
+    They were at the point `rule`: above the margin at 0, below it at their weight, or
+    at these ratios `by_class` of it where y > 0 and y < 0. `members`, by batch, are the
+    places and α of the others; or all rows have `ratios` α/c.
     """
 
     dual: DualPoint
     rule: PrimalPoint
     members: Mapping[int, tuple[Any, Any]] | None = None
-    shares: Mapping[int, Any] | None = None
+    ratios: Mapping[int, Any] | None = None
     by_class: tuple[float, float] = (1.0, 1.0)
-    cells: tuple[Cells, Any] | None = None
 
     def alpha(self, number: int, problem: Problem):
         """α of the rows of one batch."""
-        if self.shares is not None:
-            return like(self.shares[number], problem.weights) * problem.weights
+        if self.ratios is not None:
+            return like(self.ratios[number], problem.weights) * problem.weights
         slack, (upper, lower) = slack_of(problem, self.rule), self.by_class
-        if self.cells is not None:
-            alpha = self.cells[0].alpha(self.cells[1], problem.weights)
-        else:
-            alpha = masked(slack > SETTINGS.least_distance, problem.weights)
+        alpha = masked(slack > AT_MARGIN, problem.weights)
         if upper != lower:
             alpha *= namespace(slack).where(problem.y > 0, upper, lower)
         elif upper != 1:
@@ -119,7 +118,7 @@ def decide_rows(batches: Batches, question: Decide) -> Decided:
 
     With a free b decisions take bounds on all margins at once (theory §4.4).
     """
-    parts = list(batches.map(question))
+    parts = list(batches.ask(question))
     counts = tuple(sum(part.counts[k] for part in parts) for k in range(3))
     if not question.arrays:
         return Decided(counts)
@@ -154,7 +153,7 @@ def slack_of(problem: Problem, point: PrimalPoint):
 
 def part_of(question, number: int):
     """A question or a proof with what it holds of one batch alone."""
-    names = {"pinned", "shares", "members"} & vars(question).keys()
+    names = {"pinned", "ratios", "members"} & vars(question).keys()
     own = {name: getattr(question, name) for name in names}
     own = {
         k: {number: v[number]} if number in v else {}  # an empty batch is no member

@@ -1,0 +1,349 @@
+"""The rows of a problem in batches, and the questions that a pass puts to each of them.
+
+`Batches` is all that the driver knows of the data: rows in memory are one batch, files
+and clusters have several. One call of `ask` is one pass. A batch answers a question
+with sums over its rows and with the rows that it hands over; it may be forgotten once
+it has answered, for nothing as long as the data is kept:
+
+* `Draw` hands over a sample of the rows, or all of them;
+* `Gather` evaluates the objective at a point, hands over the rows near the margin there
+  and folds the others (theory §3), each taken to be at the bound on its side.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from wideberth.noise.sets import Noise, Sets
+from wideberth.problem import Folded, PrimalPoint, Problem
+from wideberth.problem.arrays import concat, fill, host, namespace, pick, scatter
+from wideberth.problem.equal_rows import EqualRows, merge_chunk
+from wideberth.problem.layouts import as_rows
+from wideberth.problem.limits import LITTLE
+from wideberth.problem.rows import Passes
+from wideberth.screening import fold_samples
+from wideberth.solvers.blocks import NoiseModel
+from wideberth.solvers.merge import Grouping, Groups
+from wideberth.solvers.proofs import AT_MARGIN, Proof, part_of, slack_of
+from wideberth.solvers.sampling import SamplingError, draw
+
+
+class Batches(ABC):
+    """The rows of a problem in batches; `ask` puts a question to each of them.
+
+    A question is called with the number of the batch and the problem on its rows.
+    """
+
+    #: Rows, where that is known before the first pass, and features.
+    n: int | None
+    d: int
+    #: The sets within which samples move; of a kind, where chunks bring their own.
+    sets: Sets
+    intercept: float | None
+    #: Rows that may be handed over at a time.
+    capacity: int
+    #: Whether all rows are one batch in memory, so that points keep their margins.
+    in_memory = False
+    #: Whether a read costs a product and no more: in memory, on a device or a cluster.
+    stays = False
+    #: s₀ of a norm penalty, which every problem made of the rows has, and samples
+    #: that are folded beside them.
+    penalty: float = 0.0
+    folded: Folded | None = None
+    #: Most roundings in weights that are those of equal samples (`Problem.chain`).
+    chain = 0.0
+    #: Whether the first pass asks for distinct rows.
+    distinct: Any = None
+
+    @abstractmethod
+    def ask(self, question) -> Iterator:
+        """Answers of all batches; one pass."""
+
+    @abstractmethod
+    def grouping(self, n: int) -> Grouping:
+        """How to group n rows that cannot be held."""
+
+    @abstractmethod
+    def spares(self, size: int) -> bool:
+        """Whether so many bytes may be held for numbers per row."""
+
+    def counter(self, n: int) -> Passes:
+        """What products over n rows that were handed over are counted by."""
+        return Passes(n)
+
+
+class InMemory(Batches):
+    """All rows of a problem as one batch."""
+
+    in_memory = stays = True
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.n = self.capacity = problem.n
+        self.d, self.sets = problem.rows.d, problem.noise.sets
+        self.intercept, self.penalty = problem.intercept, problem.penalty
+        self.folded, self.chain = problem.folded, problem.chain
+
+    def ask(self, question):
+        """Ask the one batch."""
+        yield question(0, self.problem)
+
+    def grouping(self, n):
+        """All rows fit: they are held already."""
+        raise NotImplementedError
+
+    def spares(self, size):
+        """Numbers per row fit, too."""
+        return True
+
+    def counter(self, n):
+        """Products count as those with the rows they were taken from."""
+        return self.problem.rows.passes
+
+
+def join(parts: list[Problem]) -> Problem:
+    """One problem of the rows of several."""
+    first, *others = parts
+    if not others:
+        return first
+    columns = zip(*((p.rows.X, p.y, p.weights) for p in parts), strict=True)
+    X, y, weights = (concat(list(column)) for column in columns)
+    return replace(
+        first,
+        rows=as_rows(X, y),
+        weights=weights,
+        m=None if first.m is None else concat([part.targets for part in parts]),
+        noise=Noise.joined([part.noise for part in parts]),
+        chain=max(part.chain for part in parts),
+    )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of one batch that are handed over."""
+
+    problem: Problem  # of these rows alone
+    indices: Any  # their places in the batch
+    chance: Any  # that each had to be drawn
+    alpha: Any = None  # in the last proof, where that is asked for
+
+    @classmethod
+    def of(cls, problem: Problem, chosen, alpha=None) -> Piece:
+        """The rows of a mask; no copy is made of all rows."""
+        indices = namespace(chosen).nonzero(chosen)[0]
+        if indices.shape[0] < problem.n:
+            problem = problem.take(indices)
+            alpha = None if alpha is None else pick(alpha, indices)
+        chance = fill(problem.y, problem.n, 1.0)
+        return cls(replace(problem, folded=None), indices, chance, alpha)
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return self.indices.shape[0]
+
+    def sampled(self, share: float, seed: tuple[int, ...]) -> Piece:
+        """About this share of the rows."""
+        k = math.ceil(share * self.n)
+        if k >= self.n:
+            return self
+        J, chance = draw(self.problem.rows, self.problem.weights, k, seed)
+        alpha = None if self.alpha is None else pick(self.alpha, J)
+        before = pick(self.chance, J)
+        return Piece(
+            self.problem.take(J), pick(self.indices, J), before * chance, alpha
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one batch holds at a point."""
+
+    number: int
+    n: int
+    hinge: float
+    rounding: float
+    #: The point with its margins, in memory.
+    point: PrimalPoint | None = None
+    #: How many rows are near the margin, and places of those that crossed it.
+    near: int = 0
+    crossed: Any = None
+    #: Rows that are handed over, singly or in groups, and those taken to be at α = c.
+    piece: Piece | None = None
+    groups: Groups | None = None
+    fold: Folded | None = None
+    #: What stands for the noise of folded rows that have sets of their own.
+    model: NoiseModel | None = None
+    #: All rows folded, by class where there is an intercept, and how many of each class
+    #: there are; the first pass over files only.
+    sides: tuple[Folded, ...] = ()
+    classes: tuple[int, int] = (0, 0)
+    #: The distinct rows of a batch, where those are asked for and few.
+    equal: EqualRows | None = None
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The first pass, at w = 0: hand over a share of all rows that have a weight.
+
+    `sides` asks to fold each class, which decides about the null model; `distinct` for
+    the distinct rows.
+    """
+
+    w: np.ndarray
+    share: float
+    seed: int
+    in_memory: bool
+    sides: bool = False
+    distinct: bool = False
+
+    b = 0.0
+
+    def __call__(self, number: int, problem: Problem) -> Answer:
+        """Answer for one batch."""
+        upper, xp = problem.y > 0, namespace(problem.y)
+        nothing = fill(problem.weights, problem.n, 0.0)
+        point = problem.at(self.w, self.b, nothing, nothing)
+        above = int(xp.count_nonzero(upper))
+        classes = [upper | ~upper] if problem.intercept is None else [upper, ~upper]
+        piece = Piece.of(problem, problem.weights > 0)
+        return Answer(
+            number,
+            problem.n,
+            point.hinge,
+            point.rounding,
+            point if self.in_memory else None,
+            piece.n,
+            piece=piece.sampled(self.share, (self.seed, number)),
+            sides=tuple(fold_samples(problem, c) for c in classes if self.sides),
+            classes=(above, problem.n - above),
+            equal=merge_chunk(problem) if self.distinct else None,
+        )
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Evaluate at (w,b); hand over the rows near the margin, fold the others.
+
+    Near are the rows within the `band` of the margin, those `pinned`, by batch, and
+    those outside the last working set, its `members`, that crossed the margin: they are
+    on another side of it at the point `other`. With a `grouping` all rows
+    are handed over, those far away in groups of the same ratio α/c: `ratios` has them,
+    else rows were settled at `other`.
+    """
+
+    w: np.ndarray
+    b: float
+    #: Distance within which rows are near, and a factor on it.
+    band: float | SamplingError = math.inf
+    widening: float = 1.0
+    other: PrimalPoint | None = None
+    pinned: Mapping[int, Any] | None = None
+    members: Mapping[int, Any] | None = None
+    #: The point with its margins, where these are known.
+    known: PrimalPoint | None = None
+    #: Whether there is one batch in memory, whose point is kept.
+    in_memory: bool = False
+    #: Least number of rows to hand over, of one batch in memory.
+    least: int = 0
+    #: Numbers of near rows, and of rows that crossed the margin, beyond which none is
+    #: handed over; with 0 none is looked for.
+    most: float = math.inf
+    most_crossed: float = math.inf
+    #: Share of the near rows that is handed over, as a sample with this seed.
+    share: float = 1.0
+    seed: int = 0
+    grouping: Grouping | None = None
+    ratios: Mapping[int, Any] | None = None
+    #: For sets per sample: whose α the rows near the margin bring along.
+    proof: Proof | None = None
+
+    def __call__(self, number: int, problem: Problem) -> Answer:
+        """Answer for one batch."""
+        point = self.known or problem.at(self.w, self.b)
+        answer = Answer(number, problem.n, point.hinge, point.rounding)
+        if self.in_memory:
+            answer = replace(answer, point=point)
+        if self.most == 0:
+            return answer
+        if self.grouping is not None:
+            groups = self._grouped(number, problem, point.slack)
+            return replace(answer, groups=groups)
+        near, crossed = self._near(number, problem, point.slack)
+        xp = namespace(near)
+        count, across = int(xp.count_nonzero(near)), xp.nonzero(crossed)[0]
+        answer = replace(answer, near=count, crossed=across)
+        if count > self.most or across.shape[0] > self.most_crossed:
+            return answer
+        active = ~near & (point.slack > AT_MARGIN)
+        alpha = None if self.proof is None else self.proof.alpha(number, problem)
+        piece = Piece.of(problem, near, alpha)
+        piece = piece.sampled(self.share, (self.seed, number))
+        answer = replace(answer, piece=piece, fold=fold_samples(problem, active))
+        whole = self.in_memory or problem.noise.proportional
+        return answer if whole else _condensed(answer, self.w)
+
+    def part(self, number: int) -> Gather:
+        """What of this question concerns one batch."""
+        proof = None if self.proof is None else part_of(self.proof, number)
+        return replace(part_of(self, number), proof=proof)
+
+    def _near(self, number: int, problem: Problem, slack) -> tuple[Any, Any]:
+        """Masks of the rows to hand over, and of those that crossed the margin."""
+        xp, used = namespace(slack), problem.weights > 0
+        near, crossed = used & (xp.abs(slack) <= self._distances(problem, slack)), None
+        if self.other is not None:
+            crossed = used & ((slack_of(problem, self.other) > 0) != (slack > 0))
+            near = near | crossed
+            if self.members:
+                scatter(crossed, self.members[number], False)
+        if self.pinned:
+            scatter(near, self.pinned[number], True)
+        if self.in_memory:
+            near = self._plenty(near, slack)
+        return near, ~used & used if crossed is None else crossed
+
+    def _plenty(self, near: np.ndarray, slack: np.ndarray) -> np.ndarray:
+        """At least so many rows that they determine w; all, where most are near."""
+        count, n = int(np.count_nonzero(near)), near.size
+        if count < min(self.least, n):
+            nearest = np.argpartition(np.abs(slack), min(self.least, n) - 1)
+            near[nearest[: self.least]] = True
+        if (1 - LITTLE) * n < count < n:  # which takes no copy
+            near = np.ones(n, dtype=bool)
+        return near
+
+    def _distances(self, problem: Problem, slack):
+        """How far from the margin each row is still near."""
+        if isinstance(self.band, SamplingError):
+            return self.widening * self.band(problem, slack)
+        return self.widening * self.band
+
+    def _grouped(self, number: int, problem: Problem, slack: np.ndarray) -> Groups:
+        """All rows; single ones are those whose α/c seems to be about to change."""
+        problem, slack = problem.on_host(), host(slack)
+        there = slack if self.other is None else slack_of(problem, self.other)
+        ratio = np.where(there > 0, 1.0, 0.0)
+        if self.ratios is not None:
+            ratio = self.ratios[number]
+        units = self._distances(problem, slack)
+        if self.other is not None:  # moves of margins so far, and the usual one
+            move = np.abs(slack - there)
+            units = move + 0.5 * np.sqrt(np.mean(move * move))
+        units = np.where(np.isfinite(units) & (units > 0), units, 1.0)
+        return Groups.of(problem, slack, ratio, np.abs(slack) / units)
+
+
+def _condensed(answer: Answer, w: np.ndarray) -> Answer:
+    """The answer with a model at w for the ellipsoids of folded rows."""
+    fold = answer.fold
+    if fold is None or fold.noise is None or not fold.noise.parts:
+        return answer
+    model = NoiseModel.of(fold.noise, w)
+    return replace(answer, fold=replace(fold, noise=None), model=model)

@@ -1,0 +1,574 @@
+"""The one loop: settle, solve, verify, take back (theory §6.1).
+
+1. *Settle.* Most rows are far from the margin, and their α_i is known but for a proof:
+   0 above it, c_i below it. A pass over the batches hands over the others, the working
+   set, and folds those at c_i into one linear and one norm term (theory §3).
+2. *Solve* the working set in memory, by the interior-point method (`shrinking.py`).
+3. *Verify.* The dual point found is feasible for the whole problem and its value exact,
+   so the pass that evaluates the primal at the new point proves the gap of the whole
+   problem, whatever was assumed.
+4. *Take back.* That pass shows which rows crossed the margin since they were settled.
+   They belong to every working set from now on, and it hands over the next one.
+
+A first working set comes from a start and a band about the margin there, as along a
+path. Without a start the first pass takes a sample; its solution, with weights scaled
+up, is off by a sampling error, and the rows that this may carry across the margin are
+the working set (`sampling.py`). Few rows are all taken at once.
+
+Rows in memory are one batch, whose points keep their margins; files and clusters have
+several (`batches.py`), and a working set of theirs is solved by the loop in memory.
+Where too many rows are near the margin to be held, a sample of them is step 1 again, or
+all rows come in groups (`merge.py`). Where many rows are tied at the margin no working
+set is small: the central path of a sample is carried over to all rows (`tied.py`).
+
+Three passes are typical, whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wideberth.problem import (
+    Certificate,
+    DualPoint,
+    Pair,
+    PrimalPoint,
+    Problem,
+    equal_rows,
+)
+from wideberth.problem.arrays import concat, host, is_foreign, like, masked, namespace
+from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.equal_rows import merge_equal_rows
+from wideberth.problem.limits import LITTLE
+from wideberth.problem.rows import gamma
+from wideberth.screening import null_point
+from wideberth.solvers.attempts import affordable, prove
+from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.batches import Batches, Draw, Gather, InMemory
+from wideberth.solvers.merge import Grouping
+from wideberth.solvers.newton.settings import SETTINGS
+from wideberth.solvers.polish import sparse
+from wideberth.solvers.proofs import Decide, Proof, decide_rows
+from wideberth.solvers.sampling import (
+    SamplingError,
+    first_size,
+    is_sampled,
+    sample_goal,
+)
+from wideberth.solvers.shrinking import (
+    Shrinking,
+    dual_with_others,
+    least_rows,
+    nearest_width,
+    solve_alone,
+    solve_groups,
+)
+from wideberth.solvers.tied import solve_where_tied
+from wideberth.solvers.work import PerRow, Work
+
+
+def solve_in_memory(
+    problem: Problem,
+    control: Control,
+    start: PrimalPoint | None = None,
+    band: float | SamplingError = math.inf,
+    pinned: np.ndarray | None = None,
+) -> Outcome:
+    """Solve a problem in memory; see `Driver.run`."""
+    return Driver(InMemory(problem), control).solve(start, band, pinned)
+
+
+class Driver:
+    """The run: passes over the batches, and solutions of what they hand over.
+
+    `point` is the lowest primal point so far and `proof` the highest dual one. In the
+    next working set are the rows within `widening` times the `band` of the margin, and
+    those `pinned`, by batch. It is solved to the relative gap `goal`; `sizes` are those
+    of the working sets so far.
+    """
+
+    def __init__(self, batches: Batches, control: Control):
+        self.batches, self.control = batches, control
+        self.point: PrimalPoint = None  # type: ignore[assignment]  # until a pass
+        self.proof: Proof | None = None
+        self.tied: Outcome | None = None  # the solution, where most rows are tied
+        self.band: float | SamplingError = math.inf
+        self.pinned: dict[int, Any] = {}
+        self.widening, self.goal = 1.0, 0.5 * control.target
+        self.passes, self.n = 0, batches.n or 0
+        self.sizes: list[int] = []
+        self.grouping: Grouping | None = None  # once rows near the margin do not fit
+        self._expected = np.inf  # rows near the margin, when a sample of them was taken
+        self._cramped = False  # they do not fit, and form no groups
+        self._smallest, self._idle = np.inf, 0  # gap, and rounds that did not lower it
+        self._null: PrimalPoint | None = None  # w = 0 and the best b
+        self._came_back = False  # whether rows did that had left while it was solved
+
+    @property
+    def certificate(self) -> Certificate:
+        """The best primal and the best dual value; α = 0 has the value 0."""
+        point = self.point
+        if self.proof is None:
+            return Certificate(point.value, 0.0, point.rounding, point.scale)
+        return Certificate.of(point, self.proof.dual)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether too many rows are near the margin for the memory allowed."""
+        return self._cramped or self.grouping is not None
+
+    def solve(
+        self,
+        start: PrimalPoint | None = None,
+        band: float | SamplingError = math.inf,
+        pinned: np.ndarray | None = None,
+    ) -> Outcome:
+        """Run on rows in memory: the best pair of points.
+
+        From a point, whose working set has the rows within the `band` and those of the
+        mask `pinned`; or from nothing.
+        """
+        assert isinstance(self.batches, InMemory)
+        work = None
+        if start is not None:
+            self.point, self.band = start, band
+            if pinned is not None:
+                self.pinned = {0: np.flatnonzero(pinned)}
+            work = self._ask(self._question(start.w, start.b, known=start))
+        self.run(work)
+        if self.tied is not None:
+            return self.tied
+        if self.proof is None:
+            problem = self.batches.problem
+            return Outcome(self.point, problem.dual_at(np.zeros(problem.n)))
+        return Outcome(self.point, self.proof.dual)
+
+    def run(self, begun: Work | None = None) -> None:
+        """Rounds until the gap of the whole problem meets the tolerance.
+
+        They go on from the first pass, where that was made.
+        """
+        work = begun or self.begin()
+        if work.sides and self._is_null(work):
+            counts = (0, self.n, 0)
+            self.control.record(float(self.passes), self.certificate, counts)
+            return
+        self._note(work.point, None if self.batches.in_memory else work)
+        while True:
+            found = self._solve(work)
+            if found is None:
+                return
+            question = self._next(work, found)
+            if self.batches.stays:
+                latest = self._look(question, work, found)
+                if self._finished(work):
+                    return
+                question = self._at_the_lower(question, work, found, latest)
+            solved, work = work, self._gather(question, work)
+            if not self.batches.stays:
+                if self._finished(solved):
+                    return
+                self._narrow(solved, found, work.point)
+
+    def _finished(self, solved: Work) -> bool:
+        """Whether the best points will do, or nothing better comes."""
+        certificate, control = self.certificate, self.control
+        if certificate.meets(control.target) or control.exhausted():
+            return True
+        if not solved.exact:
+            return False
+        better = certificate.gap < (1 - LITTLE**2) * self._smallest
+        self._idle = 0 if better else self._idle + 1
+        self._smallest = min(self._smallest, certificate.gap)
+        patience = 0 if certificate.meets(control.tol) else SETTINGS.patience
+        given_up = not self.batches.in_memory and self.passes > SETTINGS.most_passes
+        senseless = certificate.primal < 0  # rows folded before were settled wrongly
+        return self._idle > patience or given_up or senseless
+
+    # -- solve -------------------------------------------------------------------------
+
+    def _solve(self, work: Work) -> Outcome | None:
+        """Solve a working set and keep its dual point; None where that ends the run."""
+        problem = work.problem
+        self.sizes.append(problem.n)
+        if self._proven_before(work):
+            return None
+        if self.batches.in_memory and work.exact:
+            found = self._shrink(work)
+        else:
+            found = self._solve_apart(work)
+            if self._carried_over(work, found):
+                return None
+        if work.exact:
+            self._keep_dual(work, found.dual)
+        return found
+
+    def _shrink(self, work: Work) -> Outcome:
+        """Solve rows in memory by the interior-point method with shrinking."""
+        assert isinstance(self.batches, InMemory)
+        problem, members, start = work.problem, work.members[0], None
+        kept, lowest = np.zeros(self.n, dtype=bool), -np.inf
+        if self.pinned:
+            kept[self.pinned[0]] = True
+        if not work.first:
+            here = work.point
+            start = problem.at(here.w, here.b, here.margins[members])
+            if problem.n < self.n:
+                lowest = SETTINGS.plausible_value * here.value
+        rows = self.batches.problem, problem, members
+        method = Shrinking(*rows, self.control, self.goal, kept[members], lowest)
+        found = method.solve(start)
+        self._came_back = bool((method.kept & ~kept[members]).any())
+        kept[members] |= method.kept
+        self.pinned = {0: np.flatnonzero(kept)}
+        return found
+
+    def _solve_apart(self, work: Work) -> Outcome:
+        """Solve the distinct ones of the rows handed over, as a problem of their own.
+
+        Rows in memory were looked through for equal ones before; groups are no rows.
+        """
+        problem, control = work.problem, self.control
+        inner, equal = control.rougher(self._goal_of(work)), None
+        apart = not self.batches.in_memory and self.grouping is None
+        many = problem.n >= equal_rows.MANY_SAMPLES
+        if apart and many and not is_foreign(problem.y):
+            equal = merge_equal_rows(problem)
+        small = problem if equal is None else equal.problem
+        found = self._solution(work, small, inner)
+        if small.noise.proportional and (work.exact or not found.meets(LITTLE)):
+            found = _solve_again(small, inner, found)
+        if work.exact:
+            found = sparse(small, found, inner.tol)
+        control.steps = inner.steps
+        if equal is None:
+            return found
+        margins = found.point.margins[equal.label]
+        point = problem.at(found.point.w, found.point.b, margins)
+        return Outcome(point, replace(found.dual, alpha=equal.dealt(found.dual.alpha)))
+
+    def _goal_of(self, work: Work) -> float:
+        """The relative gap to which a working set is solved."""
+        if not work.exact:
+            return sample_goal(work.problem, self.control.target)
+        if self.grouping is None:
+            return self.goal
+        return max(self.goal, LITTLE * min(self.certificate.relative_gap, 0.01))
+
+    def _solution(self, work: Work, problem: Problem, control: Control) -> Outcome:
+        """Solve the rows of a working set, by what suits them."""
+        here = None if work.first else work.point
+        if work.grouping is not None:
+            return solve_groups(problem, control)
+        own = not problem.noise.proportional and not work.first
+        if own or is_foreign(problem.y):
+            return solve_alone(problem, control, here, work.model)
+        start = None if here is None else problem.at(here.w, here.b)
+        return solve_in_memory(problem, control, start)
+
+    def _carried_over(self, work: Work, found: Outcome) -> bool:
+        """Whether the central path of a sample leads to the solution on all rows."""
+        if work.exact or not isinstance(self.batches, InMemory):
+            return False
+        if work.problem.noise.proportional:
+            whole, sample = self.batches.problem, work.problem
+            self.tied = solve_where_tied(whole, self.control, sample, found)
+        return self.tied is not None
+
+    # -- the best points ---------------------------------------------------------------
+
+    def _note(self, point: PrimalPoint, work: Work | None) -> PrimalPoint:
+        """Keep a point if it is the best and w = 0 is not proven; report it.
+
+        `work` is what was solved for it; None of a point that is no news.
+        """
+        if self.point is None or point.value < self.point.value:
+            self.point = point
+        if self._null is not None and self._null_is_optimal(self._null):
+            self.point = self._null
+        if work is not None:
+            rest = max(work.n - work.rows - work.settled, 0)
+            counts, spent = (work.rows, work.settled, rest), float(self.passes)
+            if isinstance(self.batches, InMemory):
+                spent = self.batches.problem.rows.passes.count
+            self.control.record(spent, self.certificate, counts)
+        return point
+
+    def _keep_dual(self, work: Work, dual: DualPoint) -> None:
+        """Keep a dual point of a working set if it is the best; α = 0 at first."""
+        proof = None
+        if isinstance(self.batches, InMemory):
+            whole, proof = self.batches.problem, work.proof(dual)
+            alpha = proof.alpha(0, whole)
+            if dual.value == -np.inf:  # rows settled wrongly leave no balance
+                dual = whole.dual_at(alpha, near=dual.w)
+            else:
+                dual = replace(dual, alpha=alpha)
+            members = {0: (np.arange(whole.n), dual.alpha)}
+            proof = Proof(dual, work.point, members)
+        if dual.value > (0.0 if self.proof is None else self.proof.dual.value):
+            self.proof = proof or work.proof(dual)
+
+    def _proven_before(self, work: Work) -> bool:
+        """Whether α before proves the tolerance, with the noise of all rows as here.
+
+        Of rows that have sets of their own; it costs no step.
+        """
+        if not work.exact or work.alpha is None:
+            return False
+        here = work.point
+        dual = dual_with_others(work.problem, work.model, work.alpha, here.w)
+        self._keep_dual(work, dual)
+        return self.certificate.meets(self.control.target)
+
+    def _is_null(self, first: Work) -> bool:
+        """Take the null model, if the closed form proves it (see `endpoints`).
+
+        Where no w ≠ 0 is worth while w(α) = 0 at the dual optimum, and no pass comes
+        upon w = 0 by itself: the first pass, which sums up each class, tells its value.
+        """
+        first.check_classes()
+        problem, none = first.classes_as_rows(), np.empty(0)
+        point = null_point(problem)
+        assert problem.folded is not None
+        error = gamma(problem.folded.chain + 16) * point.value  # no term is negative
+        null = replace(point, margins=none, slack=none, rounding=error)
+        self._null = null
+        alpha = null_certificate(problem)
+        if alpha is None:
+            return False
+        if not alpha.any():  # nothing is summed
+            problem = replace(problem, folded=None)
+        ratio = alpha / np.where(problem.weights > 0, problem.weights, 1.0)
+        rule, dual = replace(null, b=0.0), problem.dual_at(alpha)
+        upper, lower = np.broadcast_to(ratio, 2).tolist()
+        if not Certificate.of(null, dual).meets(self.control.tol):
+            return False
+        self.point, self.proof = null, Proof(dual, rule, by_class=(upper, lower))
+        return True
+
+    def _null_is_optimal(self, null: PrimalPoint) -> bool:
+        """Whether the dual point has w(α) = 0 and proves the null model (theory §2)."""
+        if self.proof is None or self.proof.dual.w.any():
+            return False
+        return Certificate.of(null, self.proof.dual).meets(self.control.tol)
+
+    # -- passes ------------------------------------------------------------------------
+
+    def begin(self) -> Work:
+        """The first pass: a sample, or all rows where they are few."""
+        batches, share = self.batches, 1.0
+        n, d = batches.n, batches.d
+        if isinstance(batches, InMemory):
+            if is_sampled(batches.problem):
+                share = first_size(batches.problem.n, d) / batches.problem.n
+        elif n:
+            share = min(1.0, batches.capacity / n, first_size(n, d) / n)
+        seed = 0 if share == 1 else self._seed()
+        apart = not batches.in_memory
+        asked = share, seed, not apart, apart and batches.sets.proportional
+        work = self._ask(Draw(np.zeros(d), *asked, batches.distinct is not None))
+        self.n = work.n
+        return work
+
+    def _ask(self, question) -> Work:
+        """Ask all batches."""
+        self.passes += 1
+        work = Work(self.batches, question, PerRow.beside(self.batches, self.n))
+        for answer in self.batches.ask(question):
+            work.add(answer)
+        return work
+
+    def consider(self, w: np.ndarray, b: float) -> None:
+        """Evaluate the objective at a point, which is kept if it is the best."""
+        work = self._ask(Gather(w, b, most=0))
+        self._note(work.point, work)
+
+    def _look(self, question: Gather, solved: Work, found: Outcome) -> PrimalPoint:
+        """Evaluate at a solution, by a product where that is not done yet."""
+        known = found.point if self.batches.in_memory and solved.exact else None
+        look = self._ask(replace(question, known=known, most=0))
+        return self._note(look.point, solved)
+
+    def _question(self, w: np.ndarray, b: float, **more: Any) -> Gather:
+        """Gather at a point what the band and the rows pinned say."""
+        memory = self.batches.in_memory
+        if isinstance(self.batches, InMemory):
+            more["least"] = least_rows(self.batches.problem)
+        asked = self.band, self.widening, None, self.pinned or None
+        more = {"most": self.batches.capacity, "in_memory": memory, **more}
+        return replace(Gather(w, b, *asked), **more)
+
+    def _next(self, solved: Work, found: Outcome) -> Gather:
+        """What to gather at the solution of a working set."""
+        if not solved.exact:
+            return self._after_sample(solved, found)
+        here = None if solved.first else solved.point
+        if self.grouping is not None:
+            ratios = None if self.proof is None else self.proof.ratios
+            grouped = {"grouping": self.grouping, "ratios": ratios}
+            return self._question(found.point.w, found.point.b, other=here, **grouped)
+        files = not (self.batches.in_memory or self.batches.sets.proportional)
+        proof = self.proof if files else None
+        most = SETTINGS.growth * solved.problem.n
+        more = {"proof": proof, "most_crossed": np.inf if here is None else most}
+        more["members"] = solved.members
+        return self._question(found.point.w, found.point.b, other=here, **more)
+
+    def _at_the_lower(
+        self, question: Gather, solved: Work, found: Outcome, latest: PrimalPoint
+    ) -> Gather:
+        """Gather at the lower one of the points before and after, both evaluated."""
+        self._narrow(solved, found, latest)
+        point, here = latest, solved.point
+        if solved.exact and not solved.first and here.value < latest.value:
+            point = here
+            question = replace(question, w=here.w, b=here.b, other=latest, members=None)
+        known = point if self.batches.in_memory else None
+        width = {"band": self.band, "widening": self.widening}
+        return replace(question, known=known, **width)
+
+    def _narrow(self, solved: Work, found: Outcome, latest: PrimalPoint) -> None:
+        """Narrow the band for the next working set, where the last one served well."""
+        if not solved.exact:
+            return
+        if solved.first:
+            if self.batches.in_memory:
+                self.band = float(np.median(np.abs(latest.slack)))
+            return
+        proven = Certificate.of(latest, found.dual)
+        if latest.value <= solved.point.value and proven.meets(SETTINGS.narrowing_gap):
+            self.widening *= 0.3
+
+    def _gather(self, question: Gather, solved: Work) -> Work:
+        """Gather as asked, or otherwise where that hands over too much or too little.
+
+        Where more rows crossed the margin than a working set had many times over, it
+        had too few: rows are gathered where they were before, within a wider band.
+        """
+        work = self._ask(question)
+        if not self.batches.stays:
+            self._note(work.point, work)
+            if self.certificate.meets(self.control.target):
+                return work
+        if work.across > question.most_crossed:
+            work = self._ask(self._wider(solved))
+        elif solved.exact and not (work.across or work.grouping or self._came_back):
+            self.goal *= LITTLE  # nothing but precision is missing
+        while self._too_few(work) and not self.control.interrupted():
+            wider = SETTINGS.widening * work.question.widening
+            work = self._ask(replace(work.question, widening=wider))
+        if work.overfull:
+            work = self._ask(self._fitting(work.question, work.n, work.near))
+        for number, places in work.crossed.items():
+            held = self.pinned.get(number)
+            self.pinned[number] = places if held is None else concat([held, places])
+        return work
+
+    def _wider(self, solved: Work) -> Gather:
+        """Gather where a working set was gathered, many times as many rows."""
+        here, known = solved.point, None
+        if self.batches.in_memory:
+            known, share = here, SETTINGS.growth * solved.problem.n / self.n
+            self.band, self.widening = nearest_width(here.slack, min(share, 1.0)), 1.0
+        else:
+            self.widening *= SETTINGS.widening
+        return self._question(here.w, here.b, known=known)
+
+    # -- too many rows, or too few -----------------------------------------------------
+
+    def _after_sample(self, solved: Work, found: Outcome) -> Gather:
+        """Gather the rows that the error of a sample may carry across the margin."""
+        problem, point = solved.problem, found.point
+        assert point is not None
+        doubt = 1 - solved.chance
+        error = SamplingError(problem, point, doubt, self.control.rng)
+        self.band, self.widening = error, 1.0
+        question, n = self._question(found.point.w, found.point.b), solved.n
+        if self.batches.in_memory:
+            return question
+        xp = namespace(point.slack)
+        near = xp.abs(point.slack) <= error(problem, point.slack)
+        expected = float(xp.sum(masked(near, 1 / solved.chance)))  # among all rows
+        if expected <= self._room:
+            return question
+        fewer = expected <= (1 - LITTLE) * min(self._expected, n)
+        if not fewer:
+            return self._fitting(question, n, expected)
+        self._expected = expected
+        return self._in_part(question, expected)
+
+    @property
+    def _room(self) -> float:
+        """How many rows of a sample are expected to fit."""
+        return (1 - LITTLE) * self.batches.capacity
+
+    def _too_few(self, work: Work) -> bool:
+        """Whether the rows handed over, not all there are, say too little."""
+        if self.batches.in_memory or self.grouping is not None:
+            return False
+        if work.overfull or work.near == work.n:
+            return False
+        return work.near < 2 * self.batches.d + 50 or not work.balances()
+
+    def _fitting(self, question: Gather, n: int, near: float) -> Gather:
+        """What to ask where more of n rows are near than fit: groups, or a part."""
+        question = replace(question, pinned=None)
+        if self.batches.sets.proportional:
+            self.grouping = self.batches.grouping(n)
+            return replace(question, grouping=self.grouping)
+        self._cramped, self._expected = True, near  # sets of their own form no groups
+        return self._in_part(question, near)
+
+    def _in_part(self, question: Gather, near: float) -> Gather:
+        """A sample of so many rows near the margin that fits."""
+        share, seed = self._room / near, self._seed()
+        return replace(question, most=np.inf, share=share, seed=seed)
+
+    def _seed(self) -> int:
+        return int(self.control.rng.integers(2**31))
+
+    # -- the end -----------------------------------------------------------------------
+
+    def dual_weights(
+        self, region: str | None = None, recorded: bool = True
+    ) -> tuple[Any, Any, Any]:
+        """α of all rows, and masks of those proven to be at 0 and at their weight.
+
+        They are None where memory does not suffice.
+        """
+        arrays = self.batches.spares(10 * self.n)
+        if self.batches.intercept == 0 and not self.batches.spares(80 * self.n):
+            region = None  # a free b takes bounds on all margins at once
+        if self.proof is None or not (region or arrays):
+            return None, None, None
+        pair = Pair(self.point, self.proof.dual)
+        self.passes += 1
+        known = decide_rows(self.batches, Decide(pair, region, arrays, self.proof))
+        if region is not None and recorded:
+            self.control.record(float(self.passes), self.certificate, known.counts)
+        return known.alpha, known.removed, known.saturated
+
+
+def _solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
+    """What was found, or where it proves less than `tol` the best of second attempts.
+
+    These are for few rows, which come to NumPy for them from wherever they live.
+    """
+    if found.certificate.proves(control.tol):
+        return found
+    if not is_foreign(problem.y):
+        return prove(problem, control, found)
+    if not affordable(problem):
+        return found
+    here = problem.on_host()
+    start = Outcome(
+        here.at(found.point.w, found.point.b), here.dual_at(host(found.dual.alpha))
+    )
+    best = _solve_again(here, control, start)
+    alpha = like(best.dual.alpha, problem.weights)
+    return Outcome(problem.at(best.point.w, best.point.b), problem.dual_at(alpha))

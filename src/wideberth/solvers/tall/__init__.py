@@ -1,1 +1,0 @@
-"""Few passes over many rows, wherever they live: sample, gather, solve, prove."""

@@ -1,0 +1,203 @@
+"""The loop that settles rows, solves the others, verifies and takes rows back."""
+
+import numpy as np
+import pytest
+
+from problems import make_problem
+from wideberth.problem import Problem
+from wideberth.screening import Reduction
+from wideberth.solvers.base import Control
+from wideberth.solvers.batches import Batches, Draw, Gather, join
+from wideberth.solvers.driver import Driver, solve_in_memory
+from wideberth.solvers.sampling import SamplingError
+from wideberth.solvers.shrinking import Shrinking, assume, nearest_width
+
+
+def far_off(n=20_000):
+    """A problem, and a start whose first working set has too few of its rows."""
+    problem = make_problem(6, n=n, d=4, C=10.0, separation=0.2)
+    return problem, problem.at(np.full(4, 0.05))
+
+
+# -- shrinking -------------------------------------------------------------------------
+
+
+def test_the_last_fork_with_all_wrong_rows_is_gone_back_to():
+    problem = make_problem(0, n=40, d=3)
+    whole = Reduction.of(problem)
+    slack = np.linspace(-1.0, 1.0, 40)
+    some = whole.shrink(assume(np.arange(40) < 30, slack))
+    few = some.shrink(assume(np.arange(30) < 10, slack[:30]))
+    none = np.zeros(40, dtype=bool)
+    run = Shrinking(problem, problem, np.arange(40), Control(), 1e-6, none)
+    for wrong, expected, left in ((25, "some", 1), (35, "whole", 0), (5, "few", 2)):
+        run.forks = [(whole, "whole"), (some, "some"), (few, "few")]
+        assert run._last_with(np.arange(40) == wrong)[1] == expected
+        assert len(run.forks) == left
+    run.forks = [(whole, "whole"), (some, "some"), (few, "few")]
+    assert run._last_with(np.isin(np.arange(40), (5, 25)))[1] == "some"
+    run.forks = [(some, "some")]
+    assert run._last_with(np.arange(40) == 35) is None
+    run.forks = [(some, "some")]
+    assert run._last_with(none) is None
+
+
+def test_rows_that_are_kept_never_leave():
+    problem = make_problem(1, n=9_000, d=4, separation=0.5)
+    kept = np.arange(problem.n) % 3 == 0
+    run = Shrinking(
+        problem, problem, np.arange(problem.n), Control(1e-6), 5e-7, kept.copy()
+    )
+    found = run.solve(None)
+    assert found.meets(1e-6)
+    assert run.forks
+    assert all(np.isin(np.flatnonzero(kept), work.free).all() for work, _ in run.forks)
+
+
+# -- gathering -------------------------------------------------------------------------
+
+
+def test_near_rows_are_handed_over_and_the_others_folded():
+    problem = make_problem(3, n=400, d=4)
+    w = np.ones(4)
+    slack, pinned = problem.slack(w, 0.0), {0: np.array([5, 7])}
+    answer = Gather(w, 0.0, band=0.3, pinned=pinned)(0, problem)
+    near = np.abs(slack) <= 0.3
+    near[pinned[0]] = True
+    np.testing.assert_array_equal(answer.piece.indices, np.flatnonzero(near))
+    assert answer.fold.n == np.count_nonzero(~near & (slack > 0))
+    assert answer.hinge == problem.at(w).hinge
+
+
+def test_rows_that_crossed_the_margin_come_back():
+    problem = make_problem(3, n=400, d=4)
+    here, there = problem.at(np.ones(4)), problem.at(-np.ones(4))
+    members = {0: np.arange(0, 400, 2)}
+    asked = Gather(there.w, 0.0, band=0.0, other=here, members=members)
+    answer = asked(0, problem)
+    crossed = (here.slack > 0) != (there.slack > 0)
+    assert np.isin(np.flatnonzero(crossed), answer.piece.indices).all()
+    crossed[members[0]] = False
+    np.testing.assert_array_equal(answer.crossed, np.flatnonzero(crossed))
+    few = Gather(there.w, 0.0, 0.0, other=here, most_crossed=3)(0, problem)
+    assert few.piece is None
+    assert few.crossed.size > 3
+
+
+def test_rows_without_weight_are_not_handed_over():
+    problem = make_problem(3, n=400, d=4)
+    problem = problem.with_weights(problem.weights * (np.arange(400) % 2))
+    for asked in (Draw(np.zeros(4), 1.0, 0, True), Gather(np.ones(4), 0.0)):
+        answer = asked(0, problem)
+        np.testing.assert_array_equal(answer.piece.indices, np.arange(1, 400, 2))
+
+
+def test_one_problem_is_joined_of_the_rows_of_several():
+    problem = make_problem(3, n=90, d=4, radius=0.1)
+    problem = problem.with_targets(np.linspace(0.5, 2.0, 90))
+    parts = [problem.take(np.arange(k, k + 30)) for k in (0, 30, 60)]
+    joined = join(parts)
+    w, alpha = np.ones(4), 0.5 * problem.weights
+    assert joined.at(w).value == pytest.approx(problem.at(w).value, rel=1e-12)
+    expected = problem.dual_at(alpha).value
+    assert joined.dual_at(alpha).value == pytest.approx(expected, rel=1e-12)
+
+
+# -- the loop --------------------------------------------------------------------------
+
+
+def test_rows_that_were_settled_wrongly_stay_in_every_working_set(monkeypatch):
+    problem, start = far_off()
+    solve, seen, pinned = Driver._solve, [], []
+
+    def watched(self, work):
+        assert np.isin(pinned, work.problem and work.members[0]).all()
+        found = solve(self, work)
+        seen.append(len(pinned))
+        return found
+
+    gather = Driver._gather
+
+    def noted(self, question, solved):
+        work = gather(self, question, solved)
+        pinned.extend(work.crossed.get(0, []))
+        return work
+
+    monkeypatch.setattr(Driver, "_solve", watched)
+    monkeypatch.setattr(Driver, "_gather", noted)
+    assert solve_in_memory(problem, Control(1e-6), start, 0.02).meets(1e-6)
+    assert max(seen) > 0
+
+
+def test_what_is_settled_does_not_bear_on_the_answer():
+    problem, start = far_off()
+    best = solve_in_memory(problem, Control(1e-9))
+    for band in (0.0, 0.1, np.inf):
+        found = solve_in_memory(problem, Control(1e-7), start, band)
+        assert found.meets(1e-7)
+        assert found.point.value == problem.at(found.point.w, found.point.b).value
+        afresh = problem.dual_at(found.dual.alpha)
+        assert abs(found.dual.value - afresh.value) <= 1e-9 * best.point.value
+        assert found.dual.value <= best.point.value * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
+def test_rows_in_memory_are_one_batch_of_many(intercept):
+    """The same loop over one batch and over several ends at the same optimum."""
+    problem = make_problem(2, n=30_000, d=6, C=0.1, radius=0.05, intercept=intercept)
+
+    class Several(Batches):
+        capacity, sets, intercept = problem.n, problem.noise.sets, problem.intercept
+        n, d = problem.n, problem.rows.d
+
+        def ask(self, question):
+            for number, J in enumerate(np.array_split(np.arange(problem.n), 5)):
+                part = getattr(question, "part", lambda _: question)(number)
+                yield part(number, problem.take(J))
+
+        def grouping(self, n):
+            raise NotImplementedError
+
+        def spares(self, size):
+            return True
+
+    one = solve_in_memory(problem, Control(1e-6))
+    several = Driver(Several(), Control(1e-6))
+    several.run()
+    assert one.meets(1e-6)
+    assert several.certificate.meets(1e-6)
+    assert several.passes <= 5
+    assert several.point.value == pytest.approx(one.point.value, rel=2e-6)
+    alpha, _, _ = several.dual_weights()
+    value = problem.dual_at(alpha).value
+    assert value == pytest.approx(several.certificate.dual, rel=1e-9)
+
+
+def test_a_sample_leaves_bands_that_hold_the_rows_that_cross():
+    problem = make_problem(5, n=40_000, d=5, C=0.1, separation=0.5)
+    rng = np.random.default_rng(0)
+    J = np.sort(rng.choice(problem.n, 8_000, replace=False))
+    sample = problem.take(J, weights=5.0 * problem.weights[J])
+    rough = solve_in_memory(sample, Control(1e-6))
+    error = SamplingError(sample, rough.point, np.full(8_000, 0.8), rng)
+    best = solve_in_memory(problem, Control(1e-8))
+    before = problem.at(rough.point.w, rough.point.b)
+    crossed = (before.slack > 0) != (best.point.slack > 0)
+    near = np.abs(before.slack) <= error(problem, before.slack)
+    assert crossed.any()
+    assert np.mean(near[crossed]) > 0.99
+    assert near.mean() < 0.5
+
+
+def test_the_width_of_a_share_of_the_rows():
+    slack = np.linspace(-1.0, 1.0, 201)
+    for share in (0.1, 0.5):
+        near = np.abs(slack) <= nearest_width(slack, share)
+        assert near.mean() == pytest.approx(share, abs=0.02)
+
+
+def test_a_problem_without_weights_is_solved():
+    problem = Problem.from_data(np.eye(3), [1, -1, 1], sample_weight=np.zeros(3))
+    found = solve_in_memory(problem, Control(1e-6))
+    assert not found.point.w.any()
+    assert found.meets(1e-6)
