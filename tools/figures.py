@@ -43,11 +43,10 @@ COUNTED = {
         "solvers/compiled/mehrotra.py:minimise",
     ],
     "settle-verify loops": [
-        "solvers/newton/rounds.py:Rounds.solve",
         "solvers/classes/rounds.py:_Rounds.solve",
         "solvers/compiled/nearest_rows.py:minimise_nearest",
         "solvers/columns.py:ColumnRounds.solve",
-        "solvers/tall/search.py:Search.run",
+        "solvers/driver.py:Driver.run",
         "solvers/sweeps.py:_Ascent.solve",
     ],
     "warm starts": [

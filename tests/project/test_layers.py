@@ -14,11 +14,11 @@ import layers
 _KNOWN_IMPORTS = {
     "wideberth.solvers.chunks.chunked imports wideberth.data.chunks",
     "wideberth.solvers.chunks.chunked imports wideberth.data.sources",
-    "wideberth.solvers.tall.work imports wideberth.data.errors",
-    "wideberth.solvers.tall.work imports wideberth.data.files",
+    "wideberth.solvers.work imports wideberth.data.errors",
+    "wideberth.solvers.work imports wideberth.data.files",
 }
 #: Class names that are being changed; none may be added.
-_KNOWN_NAMES = {"Columns", "Path", "Piece", "Rounds", "Sample"}
+_KNOWN_NAMES = {"Columns", "Draw", "Path", "Piece"}
 
 
 def test_no_import_goes_against_the_map():
