@@ -1,6 +1,6 @@
 """`path`: the robust SVM along C and radius or norm penalty, each with a certificate.
 
-The work is done by `sequence.py`; here are the arguments, the answer is a `Path`.
+The work is done by `solvers/paths.py`; here are the arguments, the answer is a `Path`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from wideberth.problem.statement import Statement
 from wideberth.results import Path, PathPoint
 from wideberth.screening import Partition
 from wideberth.solvers.base import Options
-from wideberth.solvers.paths.sequence import Found, Sequence
+from wideberth.solvers.paths import Found, Sequence
 from wideberth.solvers.registry import check_choices, choose_solver
 
 #: Rows of all points up to which these keep what tells the samples that they decide, to

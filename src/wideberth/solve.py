@@ -33,17 +33,17 @@ from wideberth.problem.validation import check_vector, short
 from wideberth.results import RampDescent, Solution, certified_solution
 from wideberth.screening import (
     Partition,
-    carry_dual,
     null_point,
     screen_at_hand,
     tells_something,
 )
 from wideberth.screening.features import screen_features
-from wideberth.solvers.attempts import Solve, by_null_model, prove
+from wideberth.solvers.attempts import Solve, null_pair, prove
 from wideberth.solvers.base import Control, Options, Outcome
 from wideberth.solvers.classes.rounds import Proven
 from wideberth.solvers.ramp import Descended, DescentInMemory
 from wideberth.solvers.registry import check_choices, choose_solver, get_solver
+from wideberth.solvers.starts import WarmStart
 
 #: Number of steps towards the critical radius that a warning states: they cost no more
 #: than the solution does, and halve the bracket that its α leaves, or better (tables
@@ -272,10 +272,10 @@ def solve_presolved(
             return _solution(
                 presolved, control, chosen.name, descended.found, descended
             )
-        known = start
-        if start is None or start.gap > control.tol * start.point.scale:
+        known = None if start is None else start.pair
+        if known is None or known.gap > control.tol * known.point.scale:
             # Radii beyond the range of float64 mean w = 0, or are refused.
-            known = None if presolved.cut is None else by_null_model(problem)
+            known = None if presolved.cut is None else null_pair(problem)
         first: Solve = partial(chosen.solve, start=start)
         if proven is not None:
             first, chosen = proven.tell, get_solver("newton")
@@ -283,7 +283,7 @@ def solve_presolved(
         return _solution(presolved, control, chosen.name, found)
 
 
-def _start(presolved: Presolved, init: object) -> Outcome | None:
+def _start(presolved: Presolved, init: object) -> WarmStart | None:
     """A warm start given by the user, where it is of any use."""
     problem = presolved.problem
     if isinstance(init, Solution):
@@ -304,9 +304,9 @@ def _start(presolved: Presolved, init: object) -> Outcome | None:
     if not tells_something(point, null_point(problem)):
         return None
     if alpha is None:  # all samples are taken to be at a bound, and scaled
-        at_bounds = problem.weights * (point.slack > 0)
-        return Outcome(point, carry_dual(problem, at_bounds, problem.weights))
-    return Outcome(point, problem.dual_at(alpha, near=point.w))
+        at_bounds = problem.dual_at(problem.weights * (point.slack > 0))
+        alpha = problem.stretched(at_bounds).alpha
+    return WarmStart(problem, point, alpha)
 
 
 @dataclass(frozen=True)
@@ -355,8 +355,9 @@ def _solution(
             descended.start,
             descended.ending,
         )
-    point, dual, region = found.point, found.dual, control.screening
-    presolved.refuse_cut_radii(point.w)
+    dual, region = found.dual, control.screening
+    presolved.refuse_cut_radii(found.point.w)
+    w, b, alpha = presolved.outward(found.point.w, found.point.b, dual.alpha)
     decisions = _Decisions(presolved, problem, found, region)
     features = region is not None and presolved.turned_back is unchanged
 
@@ -378,9 +379,9 @@ def _solution(
         presolved.certificate(certificate),
         remedy,
         null,
-        w=presolved.weights(point.w),
-        b=point.b,
-        dual_weights=presolved.dual_weights(dual.alpha),
+        w=w,
+        b=b,
+        dual_weights=alpha,
         decided=decisions.samples,
         solver=solver,
         passes=problem.rows.passes.count,

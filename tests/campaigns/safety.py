@@ -64,7 +64,7 @@ from wideberth.screening.tests import nameable_tests
 from wideberth.solve import solve
 from wideberth.solvers.base import Outcome
 from wideberth.solvers.conic import solve_conic
-from wideberth.solvers.paths.sequence import carry
+from wideberth.solvers.starts import carry_scaled
 from wideberth_paper import configurations, load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
 from wideberth_paper.reference import wrong_decisions
@@ -269,7 +269,8 @@ def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]
     if there.rows is not problem.rows:  # lopsided sets move with the radius
         there, ratio = problem, 1.02
     there = there.with_weights(ratio * problem.weights)
-    moved, truth, tally = carry(there, last, ratio), Reference(there), {}
+    moved = carry_scaled(there, last, ratio).pair
+    truth, tally = Reference(there), {}
     if not truth.exact:
         return {("reference", "not exact enough"): Counter(problems=1)}
     for kind in REGIONS:

@@ -26,6 +26,7 @@ from wideberth.screening import Reduction, screen_points
 from wideberth.solvers import attempts, conic, registry
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.starts import WarmStart
 from wideberth_paper.reference import ideal_partition
 
 FREE = {"fit_intercept": True}
@@ -444,7 +445,7 @@ def test_a_solver_is_handed_no_weight_beyond_its_limit(started):
     X, y = clouds(6, n=60)
     problem = Problem.from_data(X, y, C=1e12, radius=0.1)
     alpha = np.full(problem.n, 1e11)
-    start = Outcome(problem.at(np.ones(problem.rows.d)), problem.dual_at(alpha))
+    start = WarmStart(problem, problem.at(np.ones(problem.rows.d)), alpha)
     solver, control = Light(), Control(1e-6)
     found = solver.solve(problem, control, start=start if started else None)
     handed, given, decided = solver.calls[0]

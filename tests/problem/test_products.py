@@ -179,16 +179,19 @@ def test_rows_in_a_basis_of_their_span_have_the_same_products(form):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4, 9)).astype(np.float32).astype(np.float64)
     rows = as_rows(FORMS[form](X), np.array([1.0, -1.0, 1.0, -1.0]))
-    coordinates, back = rows.rotated()
+    coordinates, into, back = rows.rotated
     np.testing.assert_allclose(coordinates @ coordinates.T, X @ X.T, atol=1e-6)
     w = rng.normal(size=coordinates.shape[1])
     np.testing.assert_allclose(X @ back(w), coordinates @ w, atol=1e-6)
+    np.testing.assert_allclose(into(back(w)), w, atol=1e-6)
+    outside = rng.normal(size=9)
+    np.testing.assert_allclose(coordinates @ into(outside), X @ outside, atol=1e-6)
     assert np.linalg.norm(back(w)) == pytest.approx(
         np.linalg.norm(w), rel=1e-6, abs=0.0
     )
     twice = as_rows(FORMS[form](np.vstack([X, X])), np.ones(8))
     if form.startswith("CSR"):
-        assert twice.rotated()[0].shape == (8, 4)
+        assert twice.rotated.coordinates.shape == (8, 4)
 
 
 @pytest.mark.parametrize("form", ["dense", "CSR", "library"])

@@ -17,7 +17,6 @@ from wideberth.screening import (
     Partition,
     Reduction,
     Screener,
-    carry_dual,
     fold_samples,
     screen_at_hand,
     screen_points,
@@ -245,7 +244,7 @@ def test_sequential_screening_fires_and_is_right(intercept, C, radius):
     old = Problem.from_data(X, y, C=1.0, radius=0.05, intercept=intercept)
     solution = quiet_reference(old)
     new = Problem.from_data(X, y, C=C, radius=radius, intercept=intercept)
-    dual = carry_dual(new, solution.alpha, old.weights)
+    dual = new.stretched(new.dual_at(C * solution.alpha))
     assert np.all((dual.alpha >= 0) & (dual.alpha <= new.weights))
     partition = screen_points(new, Pair(new.at(solution.w), dual))
     assert partition.share > 0.2
@@ -259,10 +258,10 @@ def test_sequential_screening_fires_and_is_right(intercept, C, radius):
 def test_a_carried_dual_is_the_best_multiple_that_is_feasible(solved, seed, ratio):
     rng, old = np.random.default_rng(seed), solved.problem
     new = old.with_weights(ratio * old.weights * rng.uniform(0.9, 1.1, size=old.n))
-    dual = carry_dual(new, solved.alpha, old.weights)
     share = np.divide(
         solved.alpha, old.weights, out=np.zeros(old.n), where=old.weights > 0
     )
+    dual = new.stretched(new.dual_at(share * new.weights))
     base = new.repair(share * new.weights)
     used = base > 0
     room = (new.weights[used] / base[used]).min(initial=np.inf)

@@ -24,6 +24,7 @@ from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import solver as newton_solver
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.registry import choose_solver, get_solver
+from wideberth.solvers.starts import Predictor, carry_scaled
 
 
 @pytest.fixture
@@ -298,7 +299,7 @@ def test_sweeps_that_an_intercept_makes_slow_tell_slacks_alone(intercept, swept)
     problem = Problem.from_data(X + 3.0, y, C=1e-3, intercept=intercept)
     best = get_solver("newton").solve(problem, Control(tol=1e-8))
     control, errors = Control(tol=1e-4), []
-    for guess in (None, compiled.Guess.of(best)):
+    for guess in (None, compiled.Guess.of(carry_scaled(problem, best, 1.0))):
         found, told = compiled._by_sweeps(problem, control, guess, quick=True)
         assert found is None
         errors.append(np.abs(told.slack - best.point.slack).mean())
@@ -323,16 +324,18 @@ def test_steps_are_taken_on_as_many_rows_as_a_guess_says(stepped):
 def test_a_path_learns_how_many_rows_it_needs():
     X, y = data(n=600)
     problem, control = Problem.from_data(X, y), Control(tol=1e-4)
-    along = get_solver("compiled").along(problem, control)
-    along.next_radius()
-    learned = []
+    solver = get_solver("compiled")
+    starts, learned = Predictor(problem, solver, control.rng), []
+    few = starts.rows
     for C in (0.5, 1.0, 4.0, 4.01):
-        along.solve(problem.with_weights(C * problem.weights), control, C, None, None)
-        learned.append(along.enough)
-    assert learned[0] == 0 < learned[2]
+        there = problem.with_weights(C * problem.weights)
+        start = starts.start(there, control, C)
+        starts.accept(solver.solve(there, control, start=start), C, start)
+        learned.append(starts.rows)
+    assert learned[0] == few
     assert learned[2] // 2 <= learned[3] <= learned[2]
-    along.next_radius()
-    assert along.enough == 0
+    starts.next_radius()
+    assert starts.rows == few
 
 
 def test_sweeps_tell_how_many_rows_they_leave_in_doubt():

@@ -284,7 +284,7 @@ def test_columns_dropped_by_mistake_are_taken_back(
     ("intercept", "screening"), [(None, None), (1.0, "ellipsoid"), (0.0, "ellipsoid")]
 )
 def test_paths_by_columns_equal_cold_solutions(intercept, screening):
-    """Each point goes on where the last one paused, with other weights or penalties."""
+    """Each point begins with the columns that the last one makes likely."""
     X, y, options = wide(9, norm_penalty=0.0)
     how = options | intercept_options(intercept) | {"screening": screening}
     how.pop("radius"), how.pop("norm_penalty"), how.pop("C")
@@ -301,27 +301,6 @@ def test_paths_by_columns_equal_cold_solutions(intercept, screening):
         assert point.objective == pytest.approx(cold.primal, rel=1e-7)
         apart = np.linalg.norm(point.w - cold.w)
         assert apart <= 2 * np.sqrt(2 * (point.gap + cold.gap + 1e-12 * cold.primal))
-
-
-def test_a_path_goes_on_from_where_its_neighbour_paused(monkeypatch):
-    resumed = []
-    solve_rounds = ColumnRounds.solve
-
-    def watched(self, used, start=None, paused=None):
-        suits = paused is not None and paused.suits(self.problem, used)
-        resumed.append((suits, paused and paused.engine.x.copy(), paused))
-        return solve_rounds(self, used, start, paused)
-
-    monkeypatch.setattr(ColumnRounds, "solve", watched)
-    X, y, _ = wide(9)
-    found = path(
-        X, y, noise="linf", radii=[0.05], Cs=[0.5], norm_penalties=[3.0, 2.98, 2.96],
-        screening=None, fit_intercept=False,
-    )  # fmt: skip
-    assert found.converged.all()
-    assert any(suits for suits, _, _ in resumed)
-    for suits, x, paused in resumed:
-        assert not suits or np.array_equal(paused.engine.x, x)  # left as it was
 
 
 # -- zeros -----------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from collections import Counter
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -18,20 +19,24 @@ from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.problem.presolve import Presolved
 from wideberth.screening import screen_at_hand
-from wideberth.solvers.base import Control, Outcome, PathSolver
+from wideberth.solvers import paths
+from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.batches import InMemory
 from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.newton.walk import Walk, _saturated, lowest_between, rows_enough
-from wideberth.solvers.paths import sequence
-from wideberth.solvers.paths.sequence import (
-    Sequence,
-    best_scale,
-    carried_gap,
-    carry,
-)
+from wideberth.solvers.newton.solver import Newton, _band
+from wideberth.solvers.paths import Sequence
 from wideberth.solvers.registry import get_solver
 from wideberth.solvers.shrinking import nearest_width
+from wideberth.solvers.starts import (
+    Predictor,
+    WarmStart,
+    best_scale,
+    carried_gap,
+    carry_scaled,
+    lowest_between,
+    rows_enough,
+)
 
 TOL = 1e-6
 
@@ -276,7 +281,8 @@ def test_a_carried_solution_has_the_gap_of_the_theory():
     last = Outcome(problem.at(cold.w), problem.dual_at(cold.alpha))
     passes = problem.rows.passes.count
     for ratio in (1.01, 1.5, 4.0, 0.5):
-        moved = carry(problem.with_weights(ratio * problem.weights), last, ratio)
+        there = problem.with_weights(ratio * problem.weights)
+        moved = carry_scaled(there, last, ratio).pair
         expected = 0.5 * (ratio - 1) ** 2 * cold.w @ cold.w
         assert moved.gap == pytest.approx(expected, rel=1e-6)
         told = carried_gap(problem, last, ratio)
@@ -292,7 +298,8 @@ def test_a_carried_gap_is_known_without_a_look_at_the_rows(intercept):
     )
     last = Outcome(problem.at(found.w, found.b), problem.dual_at(found.alpha))
     for ratio in (1.0, 1.3, 0.7):
-        moved = carry(problem.with_weights(ratio * problem.weights), last, ratio)
+        there = problem.with_weights(ratio * problem.weights)
+        moved = carry_scaled(there, last, ratio).pair
         told = carried_gap(problem, last, ratio)
         assert told == pytest.approx(moved.gap / moved.point.value, rel=1e-9, abs=1e-12)
 
@@ -329,32 +336,29 @@ def test_enough_rows_hold_all_on_the_wrong_side():
 def test_working_sets_hold_a_few_more_rows_than_were_enough_before():
     problem = make_problem(4, n=400, d=5, C=1.0)
     slack = np.linspace(-1, 2, 400)
-    walk = Walk(problem, np.random.default_rng(0))
+    starts = Predictor(problem, get_solver("newton"), np.random.default_rng(0))
+    assert starts.rows == SETTINGS.near_share * 400
     sizes = []
-    assert walk.enough == SETTINGS.near_share * 400
-    for enough in (0, 40, 120, 240):
-        walk.enough = enough
-        sizes.append(np.count_nonzero(np.abs(slack) <= walk._band(slack)))
+    for rows in (0, 40, 120, 240):
+        point = replace(problem.at(np.zeros(5)), slack=slack)
+        start = WarmStart(problem, point, problem.weights, rows=rows)
+        sizes.append(np.count_nonzero(np.abs(slack) <= _band(start)))
     reserve = SETTINGS.walk_reserve
     expected = [0, reserve * 40, reserve * 120, 400]  # most are as well all
     np.testing.assert_allclose(sizes, expected, atol=3)
 
 
-def test_rows_that_had_to_come_back_are_taken_at_once_next_time(monkeypatch):
+def test_rows_that_had_to_come_back_are_taken_at_once_next_time():
     """A prediction may be right, and yet few rows not be enough to hold w in place."""
-    problem = make_problem(4, n=400, d=5, C=1.0)
-    walk, solved = Walk(problem, np.random.default_rng(0)), Driver.solve
-    control = Control(1e-6)
-    walk.step(problem, control, 0.0)
-
-    def solve_twice(driver, point, band):
-        found = solved(driver, point, band)
-        driver.sizes = [5, 123]
-        return found
-
-    monkeypatch.setattr(Driver, "solve", solve_twice)
-    walk.step(problem.with_weights(1.01 * problem.weights), control, 0.01)
-    assert walk.enough == 123
+    problem, control = make_problem(4, n=400, d=5, C=1.0), Control(1e-6)
+    starts = Predictor(problem, get_solver("newton"), np.random.default_rng(0))
+    for C, needed in ((1.0, 0), (1.01, 123)):
+        there = problem.with_weights(C * problem.weights)
+        start = starts.start(there, control, C)
+        found = get_solver("newton").solve(there, control, start=start)
+        starts.accept(found, C, start, needed)
+    assert starts.rows == 123
+    assert starts.start(problem, control, 1.02).rows == 123
 
 
 def test_a_run_tells_how_many_rows_the_last_working_set_had():
@@ -398,18 +402,27 @@ def test_a_path_starts_at_the_lowest_point_between_its_predictions(radius, inter
 def test_a_path_begins_at_the_bounds_where_these_are_about_right(intercept):
     problem = make_problem(4, n=300, d=5, intercept=intercept)
     first = path(Cs=3, quiet=True, **arguments(problem)).Cs[0]
-    (point,) = _saturated(problem.with_weights(0.5 * first * problem.weights))
+    newton = get_solver("newton")
+    starts = Predictor(problem, newton, np.random.default_rng(0))
     small = problem.with_weights(0.5 * first * problem.weights)
+    point = starts.start(small, Control(), 0.5 * first).point
     assert small.at(point.w, point.b).value == point.value
-    assert _saturated(problem.with_weights(1e3 * first * problem.weights)) == []
+    starts = Predictor(problem, newton, np.random.default_rng(0))
+    large = problem.with_weights(1e3 * first * problem.weights)
+    assert starts.start(large, Control(), 1e3 * first) is None
+
+
+class Carried(Newton):
+    """Newton's method from the solution before, without what that decides."""
+
+    predicted = False
 
 
 def carried_decisions(problem, Cs, factors, region):
     """Hold what every point decides beforehand against a near-exact solution."""
     tally = Counter()
     control = Control(1e-6, screening=region)
-    sequence = Sequence(Presolved(problem), control, get_solver("newton"))
-    sequence.solver = PathSolver(sequence.single)  # which uses what is decided
+    sequence = Sequence(Presolved(problem), control, Carried())
     levels = np.array([(factor, 0.0, -np.inf) for factor in factors])
     for k, j, found in sequence.points(np.array(Cs), levels):
         if found.decided is None:
@@ -621,7 +634,7 @@ def test_what_points_decide_is_computed_when_asked_for(monkeypatch, kept):
         asked.append(given)
         return screen_at_hand(*given)
 
-    monkeypatch.setattr(sequence, "screen_at_hand", noted)
+    monkeypatch.setattr(paths, "screen_at_hand", noted)
     monkeypatch.setattr(import_module("wideberth.path"), "_KEPT_ROWS", kept)
     Cs = [0.01, 0.1, 1.0]
     found = path(X, y, Cs=Cs, radii=[0.1])
@@ -661,10 +674,10 @@ def test_a_solution_is_carried_at_the_best_multiple_of_its_dual_weights(C):
         scale = best_scale(other, last, ratio)
         assert scale <= ratio
         values = [
-            carry(other, last, t).dual.value
+            carry_scaled(other, last, t).dual.value
             for t in (0.9 * scale, scale, min(1.1 * scale, ratio))
         ]
         assert values[1] >= max(values) - 1e-9 * abs(values[1])
         told = carried_gap(other, last, ratio, scale)
-        held = carry(other, last, scale).certificate.relative_gap
+        held = carry_scaled(other, last, scale).pair.certificate.relative_gap
         assert told == pytest.approx(held, abs=1e-9)

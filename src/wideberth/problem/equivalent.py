@@ -25,9 +25,10 @@ def span_of_rows(problem: Problem) -> Presolved:
     wide = problem.n < problem.rows.d and problem.folded is None
     if not wide or not problem.noise.isotropic:
         return Presolved(problem)
-    coordinates, expand = problem.rows.rotated()
-    rows = DenseRows(coordinates, problem.y, problem.rows.passes)
-    return Presolved(replace(problem, rows=rows), turned_back=expand)
+    rotated = problem.rows.rotated
+    rows = DenseRows(rotated.coordinates, problem.y, problem.rows.passes)
+    changed = replace(problem, rows=rows)
+    return Presolved(changed, turned=rotated.inward, turned_back=rotated.outward)
 
 
 def cap_weights(problem: Problem, most: float) -> Problem:

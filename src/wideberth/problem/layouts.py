@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ from wideberth.problem.limits import (
     MOSTLY_ZERO,
     QUICK_GRAM,
 )
-from wideberth.problem.rows import Rows, row_squares
+from wideberth.problem.rows import Rotated, Rows, row_squares
 
 #: Time of a multiplication in a compiled sparse Gram matrix ÷ that in a dense product.
 _DENSE_SPEEDUP = 8.0
@@ -99,7 +99,8 @@ class DenseRows(Rows):
 
     def _rotate(self):
         basis, coordinates = np.linalg.qr(self.X.T.astype(np.float64, copy=False))
-        return np.ascontiguousarray(coordinates.T), lambda w: basis @ w
+        maps = (partial(np.matmul, Q) for Q in (basis.T, basis))
+        return Rotated(np.ascontiguousarray(coordinates.T), *maps)
 
     def _gram(self, a, E, gram, cross):
         root = namespace(a).sqrt(a)
@@ -181,7 +182,8 @@ class SparseRows(Rows):
         values, vectors = np.linalg.eigh((X @ X.T).toarray())
         kept = values > self.n * EPS * values[-1]
         scales, vectors = np.sqrt(values[kept]), vectors[:, kept]
-        return vectors * scales, lambda w: X.T @ (vectors @ (w / scales))
+        inward, outward = (partial(f, X, vectors / scales) for f in (_into, _out_of))
+        return Rotated(vectors * scales, inward, outward)
 
     @cached_property
     def _common(self) -> CommonValues | None:
@@ -270,3 +272,13 @@ def _csr_block(X: np.ndarray) -> sp.csr_array:
     columns = places - np.repeat(X.shape[1] * np.arange(len(X)), counts)
     data, index = X.reshape(-1)[places], (columns, np.concatenate(([0], ends)))
     return sp.csr_array((data, *(part.astype(np.int32) for part in index)), X.shape)
+
+
+def _into(X, basis: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Weights of the features in the basis Xᵀ·basis."""
+    return basis.T @ (X @ w)
+
+
+def _out_of(X, basis: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Weights of the features, of those in the basis Xᵀ·basis."""
+    return X.T @ (basis @ w)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,6 +66,18 @@ class Passes:
     def count(self) -> float:
         """Passes so far."""
         return self.rows_touched / max(self.n_rows, 1)
+
+
+class Rotated(NamedTuple):
+    """Rows in an orthonormal basis of their span: X̃ of shape (n, r), r ≤ n.
+
+    They have the same inner products. `inward` takes weights of the features to that
+    basis, `outward` takes weights there back.
+    """
+
+    coordinates: np.ndarray
+    inward: Callable[[np.ndarray], np.ndarray]
+    outward: Callable[[np.ndarray], np.ndarray]
 
 
 class Rows(ABC):
@@ -212,11 +224,11 @@ class Rows(ABC):
             self.__dict__["_norms"] = norm(labelled, axis=1)
         return out
 
-    def rotated(self) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """Coordinates of the rows in an orthonormal basis of their span.
+    @cached_property
+    def rotated(self) -> Rotated:
+        """Coordinates of the rows in an orthonormal basis of their span; computed once.
 
-        Returns X̃ of shape (n, r) with the same inner products, r ≤ n, and the map that
-        takes weights in that basis back to the features: for more features than rows.
+        For more features than rows.
         """
         self.passes.add(self.n)
         return self._rotate()

@@ -19,7 +19,7 @@ from operator import mul
 
 import numpy as np
 
-from wideberth.problem import DualPoint, Folded, Pair, PrimalPoint, Problem
+from wideberth.problem import Folded, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import fill, host, is_foreign, largest, masked, namespace
 from wideberth.problem.limits import BLOCK_ROWS, EPS, LITTLE
 from wideberth.problem.rounding import accurate_sum, chain, summed, totals_rounding
@@ -461,13 +461,3 @@ class Screener:
         saturated = 0 if self.problem.folded is None else self.problem.folded.n
         n, free = reduction.full.n, self.problem.n
         return free, saturated, n - free - saturated
-
-
-def carry_dual(problem: Problem, alpha: np.ndarray, weights: np.ndarray) -> DualPoint:
-    """Turn the dual solution under `weights` into a feasible point of `problem`.
-
-    Sequential screening: every α_i keeps its share of the box, then the whole is
-    stretched to the best feasible multiple.
-    """
-    share = np.divide(alpha, weights, out=np.zeros(problem.n), where=weights > 0)
-    return problem.stretched(problem.dual_at(share * problem.weights))

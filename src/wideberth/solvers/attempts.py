@@ -125,24 +125,27 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     if not null.gap <= tol * null.point.scale:
         return found
     if dual.w.any() and problem.noise.proportional:
-        alpha = None
-        if not is_foreign(problem.y):
-            alpha = null_certificate(problem, dual.alpha, 2 * MOST_STEPS)
-        if alpha is None:
-            return found
-        null = Outcome(null.point, problem.dual_at(alpha))
+        null = null_pair(problem, start=dual.alpha) or found
     return null if null.meets(tol) else found
 
 
-# -- second attempts -----------------------------------------------------------------
+def null_pair(
+    problem: Problem, alpha: np.ndarray | None = None, start: np.ndarray | None = None
+) -> Outcome | None:
+    """w = 0 with a dual point that proves it, or None.
 
-
-def by_null_model(problem: Problem, control: Control | None = None) -> Outcome | None:
-    """The null model, where a closed form proves it."""
-    alpha = None if is_foreign(problem.y) else null_certificate(problem)
+    That is `alpha` where it is known; otherwise a closed form or, from dual weights to
+    `start` with, some steps are tried (`null_certificate`).
+    """
+    if alpha is None and not is_foreign(problem.y):
+        steps = 0 if start is None else 2 * MOST_STEPS
+        alpha = null_certificate(problem, start, steps)
     if alpha is None:
         return None
     return Outcome(null_point(problem), problem.dual_at(alpha))
+
+
+# -- second attempts -----------------------------------------------------------------
 
 
 def _by_saturation(problem: Problem, control: Control) -> Outcome:
@@ -209,7 +212,7 @@ _ATTEMPTS = (
 
 def _second_attempts(problem: Problem) -> Iterator[Solve]:
     """The two ends of a path, and for small problems what suits their noise."""
-    yield by_null_model
+    yield lambda problem, control: null_pair(problem)
     yield _by_saturation
     if not affordable(problem):
         return

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from wideberth.problem.equivalent import cap_weights
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.validation import check_number, short
 from wideberth.screening import Partition, Screener
+
+if TYPE_CHECKING:
+    from wideberth.solvers.starts import WarmStart
 
 #: How a run ended: the tolerance is proven, or what kept it from being proven.
 Status = Literal["solved", "stopped", "out of time", "out of steps", "out of precision"]
@@ -60,7 +63,8 @@ class Control:
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
     `screening` names the safe region that decides about samples, or is None; `random`
     is the only source of random numbers. `features` is how many are left, where some
-    were proven to have no weight.
+    were proven to have no weight; `rows_needed` the rows of the last working set, where
+    the first one was too small.
     """
 
     tol: float = 1e-6
@@ -74,6 +78,7 @@ class Control:
     aim: float = np.inf
     screening: str | None = "ellipsoid"
     features: int | None = None
+    rows_needed: int = 0
     random: Random = field(default_factory=Random)
 
     @property
@@ -216,11 +221,19 @@ class Solver(ABC):
     weight_limit : float
         Largest c_i‖z_i‖² that the solver is handed; heavier samples are capped first,
         and the answer is certified under the weights as given.
+    predicted : bool
+        Whether starts along paths are predictions of the next solution. Otherwise they
+        are the solution before, and the samples that it decides are handed over.
+    quick : bool
+        Whether a solution takes no longer than the values of a few points do; then a
+        prediction is the line through the solutions before.
     """
 
     name: str
     settings: Any = None
     weight_limit: float = 1e30
+    predicted: ClassVar[bool] = False
+    quick: ClassVar[bool] = False
 
     def supports(self, problem: Problem) -> str | None:
         """None where the solver takes the problem, else why not and what to use."""
@@ -231,7 +244,7 @@ class Solver(ABC):
         self,
         problem: Problem,
         control: Control,
-        start: Outcome | None,
+        start: WarmStart | None,
         decided: Partition | None,
     ) -> Outcome:
         """Go on until `control` says stop; return the best points, on all rows.
@@ -245,7 +258,7 @@ class Solver(ABC):
         problem: Problem,
         control: Control,
         *,
-        start: Outcome | None = None,
+        start: WarmStart | None = None,
         decided: Partition | None = None,
     ) -> Outcome:
         """Solve a problem as far as `control` allows; the outcome has its status."""
@@ -255,51 +268,15 @@ class Solver(ABC):
         if easier is problem:
             return control.judge(self.run(problem, control, start, decided))
         if start is not None:
-            alpha = np.minimum(start.dual.alpha, easier.weights)
-            point = easier.at(start.point.w, start.point.b)
-            start = Outcome(point, easier.dual_at(alpha, near=point.w))
+            point = easier.at(start.point.w, start.point.b, start.point.margins)
+            alpha = np.minimum(start.alpha, easier.weights)
+            start = replace(
+                start, problem=easier, point=point, alpha=alpha, combined=None
+            )
         found = self.run(easier, control, start, None)
         point = problem.at(found.point.w)
         dual = problem.dual_at(found.dual.alpha, near=point.w)
         return control.judge(Outcome(point, dual))
-
-    def along(self, problem: Problem, control: Control) -> PathSolver:
-        """The solver for problems on the same rows that follow one another."""
-        return PathSolver(self)
-
-
-class PathSolver:
-    """A solver on its way along a path: C ascends, for one radius after the other.
-
-    By default every point is solved by itself, from the solution before and without
-    the samples that it decides. Subclasses may remember more.
-    """
-
-    #: Whether it wants solutions carried on to the next point, as starts; they are
-    #: evaluated afresh for that.
-    carries: ClassVar[bool] = True
-    #: Whether samples that the solution before decides are worth leaving out.
-    uses_decisions: ClassVar[bool] = True
-
-    def __init__(self, solver: Solver):
-        self.solver = solver
-
-    def solve(
-        self,
-        problem: Problem,
-        control: Control,
-        C: float,
-        start: Outcome | None,
-        decided: Partition | None,
-    ) -> Outcome:
-        """Solve the next problem, that of weights C times those of the path."""
-        return self.solver.solve(problem, control, start=start, decided=decided)
-
-    def accept(self, outcome: Outcome, C: float) -> None:
-        """Hear of a point whose solution was known without a solver."""
-
-    def next_radius(self) -> None:
-        """Hear that C starts anew, under another radius."""
 
 
 @dataclass

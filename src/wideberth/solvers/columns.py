@@ -14,17 +14,20 @@ the margin are left behind on the way, as in `shrinking.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wideberth.problem import DualPoint, Problem
 from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction, Screener, screen_features
-from wideberth.solvers.base import Best, Control, Outcome, PathSolver, Solver
+from wideberth.solvers.base import Best, Control, Outcome, Solver
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.shrinking import assume, unsettled, wrongly_settled
+
+if TYPE_CHECKING:
+    from wideberth.solvers.starts import WarmStart
 
 _NONE = np.empty(0, dtype=np.intp)
 
@@ -44,66 +47,22 @@ class Columns(Solver):
         )
 
     def run(self, problem, control, start=None, decided=None):
-        """Begin with the columns of the start, where there is one."""
-        used = _NONE if start is None else np.flatnonzero(start.point.w)
-        return ColumnRounds(problem, control, decided).solve(used, start)
-
-    def along(self, problem, control):
-        """Begin each point with the columns of the one before."""
-        return _ColumnPath(self)
-
-
-class _ColumnPath(PathSolver):
-    """Begins each point where the last one first looked at all columns."""
-
-    def __init__(self, solver):
-        super().__init__(solver)
-        self.last: tuple[float, Outcome, Paused | None] | None = None
-
-    def accept(self, outcome, C):
-        self.last = C, outcome, None
-
-    def solve(self, problem, control, C, start, decided):
+        """Begin with the columns of the start, and with those that it makes likely."""
         # With fewer rows than columns none is worth a start from nothing.
         few = problem.n < problem.rows.d
         rounds = ColumnRounds(problem, control, None if few else decided)
-        if self.last is None or start is None:
-            found = rounds.solve(_NONE, start)
-        else:
-            before, last, paused = self.last
-            d, s = start.dual.d, C / before * last.dual.s
-            used = likely(problem, d, 2 * start.dual.s - s)
-            used = np.union1d(used, np.flatnonzero(last.point.w))
-            found = rounds.solve(used, start, paused)
-        self.last = C, found, rounds.paused
-        return control.judge(found)
+        if start is None:
+            return rounds.solve(_NONE)
+        used = likely(problem, start.dual.d, start.dual.s)
+        return rounds.solve(np.union1d(used, np.flatnonzero(start.point.w)), start)
 
 
 def likely(problem: Problem, d: np.ndarray, s: float) -> np.ndarray:
     """Columns with |d_j| ≥ sτ_j.
 
-    With s = 2s' − s" they are those that a solution at s' is likely to use, d being
-    that of one at s": |d_j| seldom grows by more than s falls (the strong rule of
-    Tibshirani et al., J. R. Stat. Soc. B 2012, which may err).
+    They are those that w(α) uses, s being Σα_iρ_i and what the norm costs.
     """
     return np.flatnonzero(np.abs(d) >= s * problem.noise.shape.scales)
-
-
-@dataclass(frozen=True)
-class Paused:
-    """Where a problem's rounds first looked at all columns: still far from any bound.
-
-    What is closer to a solution is a poor start for its neighbour's.
-    """
-
-    columns: np.ndarray
-    engine: InteriorPoint
-
-    def suits(self, problem: Problem, columns: np.ndarray) -> bool:
-        """Whether hardly any of the columns, and none of the rows, are new."""
-        new = np.setdiff1d(columns, self.columns).size
-        few = new <= LITTLE * columns.size and self.columns.size <= 2 * columns.size
-        return few and self.engine.problem.n == problem.n
 
 
 class ColumnRounds:
@@ -120,40 +79,25 @@ class ColumnRounds:
         self.full, self.control = full, control
         self.screener = Screener(full, control.screening, decided)
         self.best = Best(self.screener)
-        self.paused: Paused | None = None
         self.target = 0.5 * control.target
         self.problem, self.kept = self.screener.problem, np.arange(full.rows.d)
         self.pinned = np.zeros(self.problem.n, dtype=bool)  # settled wrongly before
+        self.columns = _NONE
         self.screens, self.spent = control.screening is not None, 0.0
 
-    def solve(
-        self,
-        columns: np.ndarray,
-        start: Outcome | None = None,
-        paused: Paused | None = None,
-    ) -> Outcome:
-        """Rounds until the gap of the full problem meets the tolerance.
-
-        They begin with `columns`, and on the way of a neighbouring problem, where that
-        `paused` first.
-        """
+    def solve(self, columns: np.ndarray, start: WarmStart | None = None) -> Outcome:
+        """Rounds from these columns on until the full problem's gap is small enough."""
         control, problem = self.control, self.problem
         alpha = problem.weights
         if start is not None:
-            alpha = start.dual.alpha[self.screener.reduction.free]
+            alpha = start.alpha[self.screener.reduction.free]
         dual = problem.dual_at(alpha)
         columns = np.union1d(columns, self._wanted(dual, columns))
         columns = columns if columns.size else self._near(dual)
-        if paused is not None and paused.suits(problem, columns):
-            self.columns, self.engine = paused.columns, paused.engine.copied()
-            self._widen(np.union1d(columns, paused.columns), all_rows=True)
-        else:
-            self._begin(columns)
+        self._begin(columns)
         goal, smallest, idle = LITTLE * LITTLE, np.inf, 0
         while True:
             moving = self._run(goal)
-            if self.paused is None:
-                self.paused = Paused(self.kept[self.columns], self.engine.copied())
             found = self._verify()
             best = self.best.found
             met = goal <= self.target or best.meets(control.target)
@@ -236,13 +180,12 @@ class ColumnRounds:
         self.work = Reduction.of(self.small)
         self.engine = InteriorPoint(self.small)
 
-    def _widen(self, columns: np.ndarray, all_rows: bool = False) -> None:
+    def _widen(self, columns: np.ndarray) -> None:
         """Go on with more columns, and the rows that are left."""
         places = np.searchsorted(columns, self.columns)
         self.columns, self.small = columns, self.problem.with_features(columns)
-        before = None if all_rows else self.work
-        self.work = Reduction.of(self.small)
-        if before is not None and before.free.size < self.small.n:
+        before, self.work = self.work, Reduction.of(self.small)
+        if before.free.size < self.small.n:
             removed, saturated = before.settled == 0, before.settled > 0
             removed[before.free] = False
             bounds = self.small.weights

@@ -42,7 +42,7 @@ from wideberth.solvers.driver import Driver
 from wideberth.solvers.newton.solver import Newton
 from wideberth.solvers.sampling import Sample, small_sample
 from wideberth.solvers.shrinking import least_rows
-from wideberth.solvers.starts import carried
+from wideberth.solvers.starts import WarmStart, carry
 
 if TYPE_CHECKING:
     from wideberth.solvers.chunks.chunked import Chunks
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 #: How a descent ended.
 Ending = Literal["repeats", "stalls", "cut short"]
 #: What a round finds: a pair of points in memory, or a search over chunks.
-Found = TypeVar("Found", Outcome, Driver)
+Solved = TypeVar("Solved", Outcome, Driver)
 
 #: Relative gap of the first rounds: a choice, an order of magnitude below what they
 #: gain (`LITTLE`, twice).
@@ -82,7 +82,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Descended(Generic[Found]):
+class Descended(Generic[Solved]):
     """Where a descent ended: the samples left out, and the solution on the others.
 
     `certificate` is that of M_K; `objectives` are values of R, at the start and after
@@ -91,14 +91,14 @@ class Descended(Generic[Found]):
 
     level: float
     left: LeftOut
-    found: Found
+    found: Solved
     certificate: Certificate
     objectives: tuple[float, ...]
     start: str
     ending: Ending
 
 
-class Descent(ABC, Generic[Found]):
+class Descent(ABC, Generic[Solved]):
     """Rounds of a ramp of one level, under the limits of a run.
 
     The first round is solved to the relative gap `rough`.
@@ -108,22 +108,22 @@ class Descent(ABC, Generic[Found]):
         self.level, self.control, self.rough = level, control, rough
 
     @abstractmethod
-    def look(self, found: Found, before: LeftOut) -> LeftOut:
+    def look(self, found: Solved, before: LeftOut) -> LeftOut:
         """What is left out at the point that a round found."""
 
     @abstractmethod
-    def round(self, left: LeftOut, tol: float) -> tuple[Found, float]:
+    def round(self, left: LeftOut, tol: float) -> tuple[Solved, float]:
         """Solve M_K, from the point of K if there is one; the tolerance it went to."""
 
     @abstractmethod
-    def roundings(self, found: Found) -> float:
+    def roundings(self, found: Solved) -> float:
         """Roundings of the sum of what samples cost."""
 
     def farther(self, start: PrimalPoint, there: LeftOut) -> LeftOut:
         """What is left out beyond a point on the line from `start`, if R falls on."""
         return there
 
-    def go_on(self, left: LeftOut, name: str) -> Descended[Found]:
+    def go_on(self, left: LeftOut, name: str) -> Descended[Solved]:
         """Rounds until the samples left out repeat, or hardly anything is gained."""
         control, tol = self.control, self.rough
         objectives: list[float] = [] if left.point is None else [left.value]
@@ -178,13 +178,15 @@ class DescentInMemory(Descent[Outcome]):
         super().__init__(ramp.level, control, max(ROUGH, control.tol))
         self.ramp, self.solver = ramp, solver
 
-    def run(self, starts: int = 1, start: Outcome | None = None) -> Descended[Outcome]:
+    def run(
+        self, starts: int = 1, start: WarmStart | None = None
+    ) -> Descended[Outcome]:
         """The best of the first so many starts, of those that the data has.
 
         Where a start is given it is the only one.
         """
         if start is not None:
-            return self.go_on(self.beyond(start.point, start.dual.alpha), "init")
+            return self.go_on(self.beyond(start.point, start.alpha), "init")
         found: list[Descended[Outcome]] = []
         for name in list(STARTS)[:starts]:
             if found and self.control.exhausted():
@@ -269,8 +271,8 @@ class DescentInMemory(Descent[Outcome]):
         """To the tolerance asked for, where the start meets a rougher one."""
         rest, start = self.ramp.rest(left.samples), None
         if left.point is not None:
-            start = carried(rest, left.point, left.alpha)
-            tol = self.control.tol if start.meets(tol) else tol
+            start = carry(rest, left.point, left.alpha)
+            tol = self.control.tol if start.pair.meets(tol) else tol
         found = self._solve(rest, tol, left.cost, start)
         if start is not None and not found.point.value <= start.point.value:
             found = Outcome(rest.at(start.point.w, start.point.b), found.dual)
@@ -292,7 +294,9 @@ class DescentInMemory(Descent[Outcome]):
             there, t = self.beyond(point, alpha), 2 * t
         return there
 
-    def _solve(self, problem: Problem, tol: float, cost: float, start) -> Outcome:
+    def _solve(
+        self, problem: Problem, tol: float, cost: float, start: WarmStart | None
+    ) -> Outcome:
         """Solve a convex problem; to the tolerance asked for by all means there are."""
         rough = tol > self.control.tol
         changes: dict[str, float | None] = {"tol": tol}
@@ -306,7 +310,7 @@ class DescentInMemory(Descent[Outcome]):
                 except NUMERICAL:
                     inner.tol = self.control.tol
             known = None
-            if start is not None and start.meets(inner.tol):  # margins afresh
+            if start is not None and start.pair.meets(inner.tol):  # margins afresh
                 point = problem.at(start.point.w, start.point.b)
                 known = Outcome(point, start.dual)
             return prove(problem, inner, known, solve)

@@ -1,18 +1,342 @@
-"""Warm starts: points of one problem as points of another on the same rows."""
+"""Warm starts: where a solver begins, from what is known of other problems.
+
+Users give points (`init`), a ramp hands those of one round to the next, and along a
+path (of folds and classes too) each problem starts from its neighbours. All of them
+make a `WarmStart`. Nothing here bears on correctness.
+
+Along a path a `Predictor` takes the lowest point on the lines from the first of these
+to the others:
+
+* the solution before; at first that of all samples at their bounds, if it is near,
+* the line through the two solutions before, linear in log C,
+* the solution before, moved as the path under the neighbouring radius moved,
+* the solution before, moved as a path over a sample of the rows moved, on tall data:
+  that costs little, and on long strides it knows what a line cannot.
+
+Rows whose slack has another sign at the solution than was predicted must be in its
+working set. How many rows lie as near to the margin as the farthest of these is counted
+at every point, and the next working set holds a few more.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import cached_property
+
 import numpy as np
 
-from wideberth.problem import PrimalPoint, Problem
-from wideberth.solvers.base import Outcome
+from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem.limits import LITTLE, TINY
+from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.newton.settings import SETTINGS
+from wideberth.solvers.sampling import (
+    Sample,
+    SamplingError,
+    sample_accuracy,
+    sample_size,
+    small_sample,
+)
+
+#: Number of halvings of a line that the lowest point on it is sought by: a choice.
+_HALVINGS = 6
+#: Largest number of margins that a path keeps for the next radius; beyond it they are
+#: computed again, a pass for each point. It is a bound on memory, 128 MB.
+_KEPT_MARGINS = 1 << 24
 
 
-def carried(problem: Problem, point: PrimalPoint, alpha: np.ndarray) -> Outcome:
-    """Points of a problem on the same rows, as points of this one.
+@dataclass(frozen=True)
+class WarmStart:
+    """Where a solver begins: a primal point, and dual weights within their bounds.
 
-    Margins are known, so that the primal point reads no row. α is cut to the weights.
+    Z·alpha is `combined`, where it is known. `rows` says what the first working set
+    should hold: so many rows nearest to the margin, those that the error of a sample
+    may carry across it, or None where nothing is known.
+    """
+
+    problem: Problem
+    point: PrimalPoint
+    alpha: np.ndarray
+    combined: np.ndarray | None = None
+    rows: int | SamplingError | None = None
+
+    @cached_property
+    def pair(self) -> Outcome:
+        """The primal and the dual point."""
+        dual = self.problem.dual_at(self.alpha, self.combined, near=self.point.w)
+        return Outcome(self.point, dual)
+
+    @property
+    def dual(self) -> DualPoint:
+        """The dual point, computed when first asked for."""
+        return self.pair.dual
+
+
+def carry(
+    problem: Problem, point: PrimalPoint, alpha: np.ndarray, combined=None
+) -> WarmStart:
+    """Points of a problem on the same rows, as a start of this one.
+
+    Margins are known, and Z·alpha may be, so that no row is read. α is cut to the
+    weights here.
     """
     there = problem.at(point.w, point.b, point.margins)
-    dual = problem.dual_at(np.minimum(alpha, problem.weights), near=point.w)
-    return Outcome(there, dual)
+    return WarmStart(problem, there, np.minimum(alpha, problem.weights), combined)
+
+
+def carry_scaled(problem: Problem, last: Outcome, scale: float) -> WarmStart:
+    """A solution under other weights, α being `scale` times it.
+
+    Multiplied so, Z·alpha is off by one rounding more, which bounds allow for.
+    """
+    point, dual = last.point, last.dual
+    return carry(problem, point, scale * dual.alpha, scale * dual.d)
+
+
+def at_bounds(problem: Problem, alpha: np.ndarray) -> WarmStart:
+    """The points of α, all of whose entries are at their bounds (theory §2)."""
+    dual = problem.dual_at(alpha)
+    point = problem.at(dual.w, dual.b if problem.intercept else None)
+    start = WarmStart(problem, point, dual.alpha)
+    vars(start)["pair"] = Outcome(point, dual)
+    return start
+
+
+def best_scale(problem: Problem, last: Outcome, ratio: float) -> float:
+    """The factor t ≤ ratio on α of the largest D, for weights `ratio` times as large.
+
+    D(tα) = tΣα_im_i − ½t²L with L = ‖w(α)‖² + λ_b b². It is the ratio where all samples
+    are at their bounds, and 1 where none is: then a larger C changes nothing.
+    """
+    square = _square(problem, last)
+    total = last.dual.value + 0.5 * square
+    return min(total / square, ratio) if square > 0 else ratio
+
+
+def carried_gap(
+    problem: Problem, last: Outcome, ratio: float, scale: float | None = None
+) -> float:
+    """The relative gap of what `carry_scaled` returns, where weights alone differ.
+
+    P(w) grows by (ratio − 1)Σc_i[u_i]_+, and D is as in `best_scale`, at the ratio if
+    no scale is given. No vector as long as the rows is touched; what is folded is left
+    out of account, so it tells where to look and proves nothing.
+    """
+    square, scale = _square(problem, last), ratio if scale is None else scale
+    primal = last.point.value + (ratio - 1) * last.point.hinge
+    value = scale * (last.dual.value + 0.5 * square) - 0.5 * scale * scale * square
+    return (primal - value) / max(primal, problem.least_scale, TINY)
+
+
+def _square(problem: Problem, last: Outcome) -> float:
+    """‖w(α)‖² + λ_b b²."""
+    dual = last.dual
+    return float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
+
+
+class Predictor:
+    """Starts along a path: C ascends, for one radius after the other.
+
+    `past` holds at most two solutions and the C of each, the last one last; `first` the
+    first one; `before` the points under the radius before and `here` those under this
+    one, by the place of C. Solvers that do not take predictions go on from `nearest`.
+    """
+
+    def __init__(self, problem: Problem, solver: Solver, rng: np.random.Generator):
+        self.solver, self.rng = solver, rng
+        self.past: list[tuple[float, Outcome]] = []
+        self.first: tuple[float, Outcome] | None = None
+        self.bounds: WarmStart | None = None
+        self.before: list[PrimalPoint] = []
+        self.here: list[PrimalPoint] = []
+        #: Rows that would have been enough before; at first, as many as are few.
+        self.few = int(SETTINGS.near_share * problem.n)
+        self.rows = self.few
+        self.helper: Predictor | None = None  # the path over a sample of the rows
+        most = small_sample(problem.n) if solver.predicted else 0
+        if most:
+            size = min(sample_size(problem.n, problem.rows.d), most)
+            self.sample = Sample(problem, size, rng)
+            if self.sample.usable(problem):
+                self.helper = Predictor(self.sample.of(problem), solver, rng)
+
+    @property
+    def nearest(self) -> tuple[float, Outcome] | None:
+        """C and the solution before, or else the first one under the radius before."""
+        return self.past[-1] if self.past else self.first
+
+    def next_radius(self) -> None:
+        """C starts anew, under another radius."""
+        self.before, self.here, self.past, self.rows = self.here, [], [], self.few
+        if self.helper is not None:
+            self.helper.next_radius()
+
+    def accept(
+        self, found: Outcome, C: float, start: WarmStart | None, needed: int = 0
+    ):
+        """Take in a solution, and how many rows it `needed`.
+
+        That is 0 unless the first working set was too small.
+        """
+        if start is not None and self.past:
+            slack = start.point.slack, found.point.slack
+            self.rows = needed or rows_enough(*slack, self.rows)
+        self.first, self.bounds = self.first if self.past else (C, found), None
+        self.past = [*self.past[-1:], (C, found)]
+        few = (len(self.here) + 1) * found.point.slack.shape[0] <= _KEPT_MARGINS
+        self.here.append(found.point if few else without_margins(found.point))
+
+    def known(self, problem: Problem, tol: float, C: float) -> Outcome | None:
+        """The solution at this C, where that before is one, or all samples' bounds."""
+        if self.nearest is None:
+            if problem.intercept == 0:  # b is not unique there
+                return None
+            pair = self._bounds(problem).pair
+            return pair if pair.meets(tol) else None
+        before, last = self.nearest
+        ratio = C / before
+        scale = best_scale(problem, last, ratio)
+        if not carried_gap(problem, last, ratio, scale) <= tol:
+            return None
+        pair = carry_scaled(problem, last, scale).pair
+        if not pair.meets(tol):
+            return None
+        # Afresh: one more rounding of Zᵀα is allowed for, those of a row are not.
+        dual = problem.dual_at(pair.dual.alpha, near=pair.point.w)
+        return Outcome(pair.point, dual)
+
+    def start(self, problem: Problem, control: Control, C: float) -> WarmStart | None:
+        """Where to begin at this C; None where nothing is known."""
+        if not self.solver.predicted:
+            if self.nearest is not None:  # samples at their bounds stay there
+                return carry_scaled(problem, self.nearest[1], C / self.nearest[0])
+            return None if problem.intercept == 0 else self._bounds(problem)
+        predicted, sampling = self._predicted(problem, C), None
+        if self.helper is not None:
+            point, sampling = self._ask_helper(self.helper, problem, control, C)
+            predicted.append(point)
+        if not predicted:
+            return None
+        point = lowest_between(problem, predicted)
+        alpha = np.where(point.slack > 0, problem.weights, 0.0)
+        if self.past:
+            before, last = self.past[-1]
+            alpha = np.minimum(C / before * last.dual.alpha, problem.weights)
+        return WarmStart(problem, point, alpha, rows=sampling or self.rows)
+
+    def _bounds(self, problem: Problem) -> WarmStart:
+        """All samples at their bounds, at the first C of all."""
+        if self.bounds is None:
+            self.bounds = at_bounds(problem, problem.weights)
+        return self.bounds
+
+    def _predicted(self, problem: Problem, C: float) -> list[PrimalPoint]:
+        j = len(self.here)
+        beside = self.before[j] if j < len(self.before) else None
+        if not self.past:
+            if beside is not None:
+                return [_seen(problem, beside)]
+            if self.first is not None or not problem.noise.proportional:
+                return []
+            full = self._bounds(problem)
+            return [full.point] if full.pair.gap <= LITTLE * full.point.scale else []
+        here, last = self.past[-1][0], self.past[-1][1].point
+        moves: list[tuple] = [()]
+        if beside is not None:
+            moves.append((1.0, self.before[j - 1], beside))
+        if len(self.past) > 1:
+            before, start = self.past[0][0], self.past[0][1].point
+            stride = np.log(C / here) / np.log(here / before)
+            moves.append((stride, start, last))
+        if self.solver.quick:
+            moves = moves[-1:]
+        return [_seen(problem, last, *move) for move in moves]
+
+    def _ask_helper(
+        self, helper: Predictor, problem: Problem, control: Control, C: float
+    ) -> tuple[PrimalPoint, SamplingError | None]:
+        """The move of the path over the sample.
+
+        At first, where that path is, and how far its error may carry rows.
+        """
+        accuracy = sample_accuracy(self.sample.rows.n, self.sample.rows.d)
+        quiet = control.rougher(max(accuracy, 2 * control.tol))
+        part, past = self.sample.of(problem), helper.past
+        start = helper.start(part, quiet, C)
+        found = self.solver.solve(part, quiet, start=start)
+        helper.accept(found, C, start, quiet.rows_needed)
+        control.steps = quiet.steps
+        end = without_margins(found.point)
+        if past and self.past:
+            here, before = self.past[-1][1].point, without_margins(past[-1][1].point)
+            return _seen(problem, here, 1.0, before, end), None
+        doubt = 1 - self.sample.chance
+        return _seen(problem, end), SamplingError(part, found.point, doubt, self.rng)
+
+
+def lowest_between(problem: Problem, points: list[PrimalPoint]) -> PrimalPoint:
+    """About the lowest point on the lines from the first one to the others in turn."""
+    lowest, *others = points
+    for other in sorted(others, key=lambda point: point.value):
+        t = _best_step(problem, lowest, other)
+        lowest = _seen(problem, lowest, t, lowest, other) if t else lowest
+    return lowest
+
+
+def _best_step(problem: Problem, start: PrimalPoint, end: PrimalPoint) -> float:
+    """The t in [0, 1] at which P is about least on the line from `start` to `end`.
+
+    Slacks u_i are taken for linear in t, as they are without noise, and what is folded
+    too. Then P'(t) = m + t‖δ‖² + Σ_{u_i(t) > 0} c_iδu_i never falls, δ being the way of
+    (w, √λ_b b), and m is known from P at both ends.
+    """
+    w, b, rise = end.w - start.w, end.b - start.b, end.slack - start.slack
+    square = float(w @ w) + (problem.intercept or 0.0) * b * b
+    linear = (end.value - end.hinge) - (start.value - start.hinge) - 0.5 * square
+    slopes = problem.weights * rise
+
+    def falls(t: float) -> bool:
+        active = start.slack + t * rise > 0
+        return linear + t * square + float(slopes @ active) < 0
+
+    if falls(1.0):
+        return 1.0
+    t = 0.0
+    for k in range(1, _HALVINGS + 1):
+        t += 0.5**k if falls(t + 0.5**k) else 0.0
+    return t
+
+
+def rows_enough(predicted: np.ndarray, slack: np.ndarray, before: int = 0) -> int:
+    """The fewest rows nearest to a predicted margin with all on its wrong side.
+
+    But no less than half of what was enough `before`: few may be luck.
+    """
+    distance, wrong = np.abs(predicted), (predicted > 0) != (slack > 0)
+    farthest = distance[wrong].max(initial=-1.0)
+    return max(int(np.count_nonzero(distance <= farthest)), before // 2)
+
+
+def without_margins(point: PrimalPoint) -> PrimalPoint:
+    """The point without what is as long as the rows; margins are computed again."""
+    none = np.empty(0)
+    return replace(point, margins=none, slack=none)
+
+
+def _seen(
+    problem: Problem,
+    point: PrimalPoint,
+    t: float = 0.0,
+    start: PrimalPoint | None = None,
+    end: PrimalPoint | None = None,
+) -> PrimalPoint:
+    """A point of `problem`, moved by t times the line from `start` to `end`.
+
+    Where all margins are known no row is read.
+    """
+    w, b, margins = point.w, point.b, point.margins
+    known = margins.size == problem.n
+    if start is not None and end is not None:
+        w, b = w + t * (end.w - start.w), b + t * (end.b - start.b)
+        known = known and start.margins.size == end.margins.size == problem.n
+        margins = margins + t * (end.margins - start.margins) if known else margins
+    return problem.at(w, b, margins if known else None)

@@ -19,7 +19,7 @@ it falls short the next engine goes on, in the end that of `driver.py`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
+
+if TYPE_CHECKING:
+    from wideberth.solvers.starts import WarmStart
 
 #: Number of problems in one call from which on compiled code is loaded, as searches
 #: have them. That takes 0.4 s, half a minute where it was never compiled, and spares 3
@@ -75,11 +78,12 @@ class Guess(NamedTuple):
     enough: int = 0
 
     @classmethod
-    def of(cls, known: Outcome | None) -> Guess | None:
-        """That of points of this or a neighbouring problem."""
-        if known is None:
+    def of(cls, start: WarmStart | None) -> Guess | None:
+        """That of a start."""
+        if start is None:
             return None
-        return cls(known.dual.alpha, known.point.slack, known.point.b)
+        rows = start.rows if isinstance(start.rows, int) else 0
+        return cls(start.alpha, start.point.slack, start.point.b, rows)
 
 
 def solve_small(

@@ -1,1 +1,0 @@
-"""One problem after the other: each from its neighbours, and which there are."""
