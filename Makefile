@@ -121,16 +121,20 @@ linkcheck: docs                         ## every link and anchor within the docu
 linkcheck-external: docs                ## the addresses outside; needs the network
 	$(BIN)/sphinx-build --quiet -b linkcheck docs docs/_build/linkcheck
 
-release:                                ## build wheel and sdist, and try the wheel
+release:                                ## build sdist and wheel, and try both
 	rm -rf dist $(VENV)-release
 	$(PYTHON) -m venv $(VENV)-release/build
 	$(VENV)-release/build/bin/python -m pip install --quiet build twine
-	$(VENV)-release/build/bin/python -m build --quiet
+	compiler=$$($(VENV)-release/build/bin/python tools/compiler.py) && \
+		eval "$$compiler" && $(VENV)-release/build/bin/python -m build --quiet
 	$(VENV)-release/build/bin/twine check --strict dist/*
-	$(PYTHON) -m venv $(VENV)-release/empty
-	$(VENV)-release/empty/bin/python -m pip install --quiet pandas \
-		"$$(echo dist/wideberth-*.whl)[cli]"
-	$(VENV)-release/empty/bin/python tools/pages.py docs/install.md docs/first-model.md
+	$(PYTHON) tools/contents.py dist/*
+	for file in dist/*.tar.gz dist/*.whl; do \
+		rm -rf $(VENV)-release/empty && $(PYTHON) -m venv $(VENV)-release/empty && \
+		$(call install,$(VENV)-release/empty/bin/python,pandas "$$file[cli]") && \
+		$(VENV)-release/empty/bin/python tools/pages.py docs/install.md \
+			docs/first-model.md || exit 1; \
+	done
 
 clean:
 	rm -rf docs/_build docs/api docs/gallery
@@ -142,20 +146,22 @@ $(BIN)/python:
 
 KERNELS := setup.py $(wildcard $(addprefix src/wideberth/kernels/*., pyx pxd h))
 
+# Kernels are compiled on installation: $(call install,PYTHON,WHAT).
+install = compiler=$$($(1) tools/compiler.py) && eval "$$compiler" && \
+	$(1) -m pip install --quiet --disable-pip-version-check $(2)
+
 $(VENV)/installed-%: pyproject.toml $(KERNELS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--editable ".[$*]" --editable ./paper
+	$(call install,$(BIN)/python,--editable ".[$*]" --editable ./paper)
 	@touch $@
 
 # Apart from the others: what the peers bring must not change what the tests see.
 $(VENV)-bench/installed-%: pyproject.toml $(KERNELS)
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check \
-		--editable ".[$*]" --editable ./paper
+	$(call install,$(VENV)-bench/bin/python,--editable ".[$*]" --editable ./paper)
 	@touch $@
 
 $(VENV)-oldest/installed: pyproject.toml $(KERNELS)
 	$(PYTHON) -m venv $(VENV)-oldest
-	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
-		$$($(PYTHON) tools/lower_bounds.py test) --editable . --editable ./paper
+	$(call install,$(VENV)-oldest/bin/python,$$($(PYTHON) tools/lower_bounds.py test) \
+		--editable . --editable ./paper)
 	@touch $@

@@ -12,7 +12,7 @@ from setuptools import Extension, setup
 
 FOLDER = Path("src/wideberth/kernels")
 #: Sums keep their order: no flag here lets a compiler reassociate them.
-FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-math-errno"]
+FLAGS = ["/O2", "/utf-8"] if sys.platform == "win32" else ["-O3", "-fno-math-errno"]
 
 setup(
     ext_modules=cythonize(

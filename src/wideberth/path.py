@@ -174,13 +174,11 @@ def follow(
     keep_alphas: bool = False,
     proofs: bool = True,
     until: type[BaseException] | tuple = (),
-    problems: int = 1,
 ) -> Path:
     """`path` without a word, over levels of a grid: warnings stay in `Path.notes`.
 
     `until` are exceptions that end the path where it is; without `proofs` it is not
-    asked which samples final certificates decide. `problems` are those of the call that
-    the path is part of, where they are more than its points.
+    asked which samples final certificates decide.
     """
     check_choices(options.solver, options.screening)
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
@@ -193,12 +191,9 @@ def follow(
     problem = units.problem
     told = replace(options, callback=units.callback(options.callback))
     control = told.control(problem)
-    # However often points are asked for, each is solved once.
-    distinct = np.unique(values).size * len(np.unique(levels, axis=0))
-    problems = max(problems, distinct)
     with np.errstate(all="ignore"):
         hardest = problem.with_weights(values.max() * problem.weights)
-    solver = choose_solver(hardest, options.solver, along_path=True, problems=problems)
+    solver = choose_solver(hardest, options.solver, along_path=True)
     sequence = Sequence(units, control, solver, proofs)
     points, reason = dict[tuple[int, int], PathPoint](), ""
     try:

@@ -40,9 +40,8 @@ from wideberth.screening import (
 from wideberth.screening.features import screen_features
 from wideberth.solvers.attempts import Solve, null_pair, prove
 from wideberth.solvers.base import Control, Options, Outcome
-from wideberth.solvers.classes.rounds import Proven
 from wideberth.solvers.ramp import Descended, DescentInMemory
-from wideberth.solvers.registry import check_choices, choose_solver, get_solver
+from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.starts import WarmStart
 
 #: Number of steps towards the critical radius that a warning states: they cost no more
@@ -138,13 +137,12 @@ def solve(
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
-    solver : {"auto", "newton", "coordinate", "columns", "conic", "compiled"}
+    solver : {"auto", "newton", "coordinate", "columns", "conic"}
         "newton" for tall data and every shape; "coordinate" for sparse or wide data,
         "l2" noise; "columns" for wide data and boxes, which leave most features out;
-        "conic" is the reference for every shape (extra `conic`). "compiled" is
-        "newton", several times as quick on small dense data once its code is loaded,
-        for programs that solve many such problems. "auto" takes the quickest by noise,
-        shape and density; the choice is in `Solution.solver`.
+        "conic" is the reference for every shape (extra `conic`). "auto" takes the
+        quickest by noise, shape and density; the choice is in `Solution.solver`. On
+        small data its Newton steps are compiled, without screening and rounds.
         `wideberth.solvers.registry` adds others.
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.
@@ -252,20 +250,14 @@ def solve_presolved(
     presolved: Presolved,
     ramp: float,
     options: Options,
-    *,
-    problems: int = 1,
-    proven: Proven | None = None,
 ) -> Solution:
-    """`solve` from the presolved problem on, one of `problems` that a call is about.
-
-    `proven` is what was found already, of problems that were solved together.
-    """
+    """`solve` from the presolved problem on."""
     problem, init = presolved.problem, options.init
     told = replace(options, callback=presolved.callback(options.callback))
     control = told.control(problem)
     with np.errstate(all="ignore"):  # what overflows is certified, or not
         start = None if init is None else _start(presolved, init)
-        chosen = choose_solver(problem, options.solver, problems=problems)
+        chosen = choose_solver(problem, options.solver)
         if ramp > -np.inf:
             descent = DescentInMemory(Ramp(problem, ramp), control, chosen)
             descended = descent.run(options.starts, start)
@@ -277,8 +269,6 @@ def solve_presolved(
             # Radii beyond the range of float64 mean w = 0, or are refused.
             known = None if presolved.cut is None else null_pair(problem)
         first: Solve = partial(chosen.solve, start=start)
-        if proven is not None:
-            first, chosen = proven.tell, get_solver("newton")
         found = prove(problem, control, known, first)
         return _solution(presolved, control, chosen.name, found)
 

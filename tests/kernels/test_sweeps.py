@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wideberth.kernels.sweeps import ascend, best_step, layout, sweep
+from wideberth.kernels.sweeps import best_step, layout, sweep
 
 STORED = {
     "rows": np.ascontiguousarray,
@@ -158,79 +158,6 @@ def test_no_active_row_moves_nothing():
     sums = sweep(*rows, *samples.arrays, 0.5, nobody, seeds, alpha, d, 0.2, 0.3)
     assert sums == (0.2, 0.3)
     np.testing.assert_array_equal(alpha, samples.alpha)
-
-
-def reference_ascent(samples, constant, goal, least, most, limit):
-    """`ascend` as its docstring says."""
-    n, alpha, numbers = 37, samples.alpha.copy(), splitmix64(0)
-    active, before, epochs, sweeps, read = np.arange(n), np.inf, least, 0, n
-    slack, met = None, False
-    while sweeps + epochs <= limit:
-        for _ in range(epochs):
-            samples.epoch(alpha, constant, active, numbers)
-        sweeps, read = sweeps + epochs, read + epochs * len(active) + n
-        d, s = samples.Z.T @ alpha, alpha @ samples.radii
-        b = samples.beta * (alpha @ samples.y + constant)
-        w = max(1 - s / np.linalg.norm(d), 0.0) * d
-        length = np.linalg.norm(w)
-        slack = samples.targets - samples.Z @ w - samples.y * b
-        slack += samples.radii * length
-        losses = samples.weights * np.maximum(slack, 0)
-        penalty = 1 / samples.beta if samples.beta else 0.0
-        primal = losses.sum() + 0.5 * length**2 + 0.5 * penalty * b**2
-        gap = max((losses - alpha * slack).sum(), 0.0)
-        met = gap <= goal * primal
-        off = np.where(slack > 0, alpha < samples.weights, alpha > 0)
-        off |= (alpha > 0) & (alpha < samples.weights)
-        if met or not off.any():
-            break
-        near = np.sqrt((slack[off] ** 2).mean())
-        active = np.flatnonzero(off | (np.abs(slack) <= near))
-        left, planned = 0.0, max(n // len(active), 2 * least)
-        if gap < before < np.inf:
-            left = epochs * np.log(gap / (goal * primal)) / np.log(before / gap)
-            planned = max(int(min(planned, left)), least)
-        if read + left * len(active) > most * n:
-            break
-        before, epochs = gap, planned
-    return alpha, slack, (sweeps, read, met)
-
-
-@pytest.mark.parametrize("stored", STORED)
-@pytest.mark.parametrize(
-    ("noise", "beta", "constant", "goal", "most", "limit"),
-    [
-        (0.0, 0.0, 0.0, 1e-2, 100, 1000),
-        (0.3, 0.0, 0.0, 1e-3, 100, 1000),
-        (0.3, 0.5, 0.0, 1e-3, 100, 1000),
-        (0.3, 0.5, 0.7, 1e-3, 100, 1000),
-        (0.0, 0.5, 0.0, 1e-7, 12, 1000),
-        (0.0, 0.5, 0.0, 1e-7, 100, 5),
-    ],
-)
-def test_rounds_are_those_of_the_reference(
-    stored, noise, beta, constant, goal, most, limit
-):
-    samples = Samples(noise=noise, beta=beta)
-    alpha, d, slack = samples.alpha.copy(), np.full(11, np.nan), np.empty(37)
-    done = ascend(
-        *layout(STORED[stored](samples.X)),
-        *samples.arrays,
-        1 / beta if beta else -1.0,
-        constant,
-        alpha,
-        d,
-        slack,
-        goal,
-        2,
-        most,
-        limit,
-    )
-    *expected, counts = reference_ascent(samples, constant, goal, 2, most, limit)
-    assert done == counts
-    np.testing.assert_allclose(alpha, expected[0], rtol=0, atol=1e-6)
-    np.testing.assert_allclose(slack, expected[1], rtol=0, atol=1e-5)
-    np.testing.assert_allclose(d, samples.Z.T @ alpha, atol=1e-12)
 
 
 @given(

@@ -640,7 +640,7 @@ def test_middles_of_lopsided_boxes_move_along_a_path_of_radii(intercept):
     del options["radius"]
     options |= {"fit_intercept": intercept is not None}
     options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-9}
-    for solver in ("newton", "conic", "compiled"):
+    for solver in ("newton", "conic"):
         found = path(
             X, y, Cs=[0.1, 1.0], radii=[0.2, 0.0, 1.5], solver=solver, **options
         )

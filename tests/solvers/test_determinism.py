@@ -28,7 +28,7 @@ pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(12)} | {"y": y}), folde
 words = np.array(["ash", "birch", "cedar", "douglas fir"])[several]
 FITS |= {
     "gap": lambda: solve(X, y, screening="gap", fit_intercept=True, **same).alpha,
-    "compiled": lambda: solve(X, y, radius=0.1, solver="compiled", random_state=0).alpha,
+    "rounds": lambda: solve(X, y, radius=0.1, solver="newton", random_state=0).alpha,
     "covariance": lambda: solve(X, y, noise=np.cov(X.T), **same).w,
     "words": lambda: RobustLinearSVC(**same).fit(X, words).dual_coef_,
     "two jobs": lambda: RobustLinearSVC(**same, n_jobs=2).fit(X, words).dual_coef_,

@@ -27,9 +27,9 @@ def predicted(engine):
     weights, per_mu = engine.hinge_curvature()
     theta = engine.c * weights
     factor, sums = block.system(theta, (engine.slack, per_mu))
-    right = engine.combined - block.rows.penalty * engine.x + sums[0]
-    dx = factor.solve(right)
-    return dx, *engine._predict(dx, theta, weights, engine.slack)[:2]
+    right = engine.combined - block.rows.penalty * engine.x
+    engine.factor = factor
+    return engine._predict(right, theta, weights, engine.slack, sums)[:3]
 
 
 @pytest.mark.parametrize("barrier", BARRIERS)

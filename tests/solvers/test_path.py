@@ -615,7 +615,7 @@ def test_a_start_with_far_too_few_rows_recovers():
 
 
 def test_a_path_goes_by_sweeps_where_its_largest_weights_are_small():
-    X = np.random.default_rng(0).normal(size=(60_000, 10))
+    X = np.random.default_rng(0).normal(size=(120_000, 10))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     weight = 10 / float((X * X).sum())
     for level, name in ((200.0, "coordinate"), (1000.0, "newton")):

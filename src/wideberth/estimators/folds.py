@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from itertools import product
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -99,7 +98,6 @@ def _follow(search, part: RowsInMemory, problems, positive: int, seed: int) -> _
     grid["radii"] = search.radii_
     along = [*several, "ramps" if bent else "radii"][0]
     shape = tuple(len(axis) for axis in grid.values())
-    count = search.n_splits_ * len(problems.positives) * prod(shape) * len(search.Cs_)
     how = {name: getattr(search, name) for name in ("solver", "screening", "tol")}
     options = Options(max_iter=search.max_iter, random_state=seed, **how)
     models: dict[str, np.ndarray] = {}
@@ -119,7 +117,6 @@ def _follow(search, part: RowsInMemory, problems, positive: int, seed: int) -> _
             read_levels(stated, **levels),
             options,
             proofs=False,
-            problems=count,
         )
         place = tuple(where.get(name, slice(None)) for name in grid)
         for name in _Models._fields:

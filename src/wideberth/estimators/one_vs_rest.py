@@ -25,11 +25,10 @@ from wideberth.data.opening import is_scaled
 from wideberth.estimators.callbacks import FitProgress
 from wideberth.estimators.suspects import suspects
 from wideberth.problem.arrays import host
-from wideberth.problem.statement import Statement, check_ramp
+from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_jobs, check_number, check_per_sample
 from wideberth.results import Solution
 from wideberth.solvers.base import Options
-from wideberth.solvers.classes.rounds import MOST_STACKED_STEPS
 
 #: Parameters that are those of `Statement` and of `Options`, which check them.
 _STATED = ("C", "norm_penalty", "fit_intercept", "intercept_penalty", "ramp")
@@ -114,8 +113,7 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
         seconds = check_number(model.max_seconds, "max_seconds", positive=True)
         deadline = time.monotonic() + seconds
     progress = FitProgress(model, len(problems.positives), X=data.X, y=data.y)
-    statement, together = statement_of(model), _together(model, starts)
-    train = data.trainer(problems, statement, together)
+    train = data.trainer(problems, statement_of(model))
     how = {name: getattr(model, name) for name in _HOW}
     n_jobs = model.n_jobs if data.in_memory else 1
     tasks = [
@@ -178,18 +176,6 @@ def _print_point(name: str, label, entry: dict) -> None:
         f"objective {entry['primal']:.6g}, gap {entry['gap']:.2e}, "
         f"{entry['free']} samples undecided, {entry['seconds']:.2f} s"
     )
-
-
-def _together(model, starts: list) -> float | None:
-    """The tolerance to which problems may be solved together, if they may.
-
-    That knows no other solver, no ramp, no start, and no limit that it might meet.
-    """
-    tol = check_number(model.tol, "tol", positive=True)
-    steps = check_number(model.max_iter, "max_iter", whole=True)
-    free = model.max_seconds is None and steps >= MOST_STACKED_STEPS
-    plain = model.solver == "auto" and check_ramp(model.ramp) == -np.inf
-    return tol if free and plain and starts.count(None) == len(starts) else None
 
 
 def _starts(model, problems: OneVsRest, data) -> list:

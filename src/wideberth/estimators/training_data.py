@@ -142,22 +142,18 @@ class RowsInMemory:
         return remembered_radius(self.radius)
 
     def trainer(
-        self, problems: OneVsRest, statement: Statement, together: float | None
+        self, problems: OneVsRest, statement: Statement
     ) -> Callable[[int, Options], Solution]:
         """What trains on the label at a place against the rest.
 
-        Where there are several problems the data is looked at once for all of them, and
-        they may be solved `together` to this tolerance; not yet where it lives in
-        another array library, nor under error bars.
+        Where there are several problems the data is looked at once for all of them; not
+        yet where it lives in another array library, nor under error bars.
         """
         data, places = self.settled, problems.positives
         if len(places) == 1 or is_foreign(data.X) or data.bars is not None:
             return partial(self.solve, problems, statement)
-        stated, labels = (
-            problems.stated(data, statement),
-            partial(_signs, problems, data),
-        )
-        look = OneLook(data.X, labels, len(places), together, stated)
+        stated = problems.stated(data, statement)
+        look = OneLook(data.X, partial(_signs, problems, data), len(places), stated)
         return partial(_solve_at, look, places)
 
     def solve(
@@ -238,9 +234,9 @@ class InChunks:
         return None if per_row else remembered_radius(self.radius)
 
     def trainer(
-        self, problems: OneVsRest, statement: Statement, together: float | None
+        self, problems: OneVsRest, statement: Statement
     ) -> Callable[[int, Options], Solution]:
-        """What trains on the label at a place against the rest, never together."""
+        """What trains on the label at a place against the rest."""
         return partial(self.solve, problems, statement)
 
     def solve(

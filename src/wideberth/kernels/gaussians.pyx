@@ -11,7 +11,7 @@ the innermost index of every array, so that processors compute several at once.
 """
 
 from libc.float cimport DBL_EPSILON
-from libc.math cimport INFINITY, M_PI, exp, isnan, log, sqrt
+from libc.math cimport INFINITY, exp, isnan, log, sqrt
 
 import numpy as np
 
@@ -21,7 +21,7 @@ cdef extern from "lanes.h" nogil:
         double *out, const double *a, const double *b, Py_ssize_t count
     )
 
-cdef double HALF_LOG_TWO_PI = 0.5 * log(2.0 * M_PI)
+cdef double HALF_LOG_TWO_PI = 0.5 * np.log(2.0 * np.pi)
 
 
 #: What is known of LANES rows of d cells: vectors of LANES numbers, how many is said.

@@ -1,19 +1,18 @@
 /* Sums of products of LANES rows side by side, by the widest vector instructions that
-   the processor has. Where compiler and loader offer it there are several versions of
-   the function, and the best one is chosen when the module is loaded. */
+   the processor has. Where GCC compiles for glibc there are several versions of the
+   function, and the loader chooses the best one; elsewhere there is a plain one. */
 
 #ifndef WIDEBERTH_LANES_H
 #define WIDEBERTH_LANES_H
 
 #include <stddef.h>
-#include <stdlib.h> /* says __GLIBC__, whose loader can choose */
+#include <stdlib.h> /* says __GLIBC__ */
 
 /* Number of rows: 16 take a tenth longer, and the squares of 30 features still fit a
    processor's cache. */
 #define LANES 32
 
-#if defined(__x86_64__) && defined(__GLIBC__) && \
-    (defined(__clang__) ? __clang_major__ >= 17 : __GNUC__ >= 12)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12
 #define VERSIONS \
     __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else

@@ -14,7 +14,7 @@ Random orders come from the generator below: the same seed gives the same order 
 platform. Nothing here certifies; callers evaluate what they get.
 """
 
-from libc.math cimport INFINITY, fabs, log, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport uint64_t
 
 import numpy as np
@@ -59,7 +59,7 @@ cdef struct Ascent:
 
 
 def layout(X):
-    """The rows of a dense or CSR matrix as the first arguments of `sweep`, `ascend`.
+    """The rows of a dense or CSR matrix as the first arguments of `sweep`.
 
     CSR, or a flat array with the distances from row to row and from column to column.
     """
@@ -130,104 +130,6 @@ def sweep(
             at.random = seeds[k]
             epoch(&data[0], &indices[0], &indptr[0], next_row, next_column, &at)
     return at.s, at.balance
-
-
-def ascend(
-    const real[::1] data,
-    const index[::1] indices,
-    const index[::1] indptr,
-    Py_ssize_t next_row,
-    Py_ssize_t next_column,
-    const double[::1] y,
-    const double[::1] targets,
-    const double[::1] weights,
-    const double[::1] radii,
-    const double[::1] norms,
-    double penalty,
-    double balance,
-    double[::1] alpha,
-    double[::1] d,
-    double[::1] slack,
-    double goal,
-    Py_ssize_t least,
-    double most,
-    Py_ssize_t limit,
-):
-    """Sweep α to a relative gap: rounds of sweeps and a look that shrinks them.
-
-    The run ends where the rows read, and those that its pace promises, are more than
-    `most` times n, or at the limit of sweeps. Orders are drawn from a fixed seed.
-
-    Parameters
-    ----------
-    data, indices, indptr, next_row, next_column, y, targets, weights, radii, norms
-        As of `sweep`.
-    penalty : float
-        λ_b > 0, or −1 without an intercept.
-    balance : float
-        A constant added to Σα_iy_i.
-    alpha : array of n
-        α, read and updated.
-    d, slack : arrays of the features and of n
-        d, and the slacks m_i − ψ_i at the last look: written.
-    goal : float
-        Relative gap to reach.
-    least : int
-        Number of sweeps between two looks, at least.
-    most : float
-        Number of passes over all rows, at most.
-    limit : int
-        Number of sweeps, at most.
-
-    Returns
-    -------
-    (int, int, bool)
-        Sweeps, rows read, and whether the goal was met.
-    """
-    cdef Py_ssize_t i, n = y.shape[0], epochs = least, sweeps = 0, read = n
-    cdef Py_ssize_t[::1] runs = _memory_for_runs(n)
-    cdef Py_ssize_t[::1] active = np.arange(n, dtype=np.intp)
-    cdef double before = INFINITY, primal, gap, left, planned
-    cdef bint met = False
-    cdef Ascent at
-    at.y, at.targets, at.weights = &y[0], &targets[0], &weights[0]
-    at.radii, at.norms, at.n = &radii[0], &norms[0], n
-    at.beta = 1.0 / penalty if penalty > 0.0 else 0.0
-    at.alpha, at.d, at.n_features = &alpha[0], &d[0], d.shape[0]
-    at.active, at.n_active, at.runs, at.random = &active[0], n, &runs[0], 0
-    with nogil:
-        at.s, at.balance, d[:] = 0.0, balance, 0.0
-        for i in range(n):
-            if alpha[i] > 0.0:
-                add_row(
-                    &data[0], &indices[0], &indptr[0], next_row, next_column, i,
-                    alpha[i] * y[i], &d[0], d.shape[0],
-                )
-                at.s += alpha[i] * radii[i]
-                at.balance += alpha[i] * y[i]
-        while sweeps + epochs <= limit:
-            for i in range(epochs):
-                epoch(&data[0], &indices[0], &indptr[0], next_row, next_column, &at)
-            sweeps += epochs
-            read += epochs * at.n_active + n
-            gap = look(
-                &data[0], &indices[0], &indptr[0], next_row, next_column, &at,
-                max(penalty, 0.0), &slack[0], &primal,
-            )
-            met = gap <= goal * primal
-            if met:
-                break
-            shrink(&at, &slack[0])
-            if at.n_active == 0:
-                break
-            left, planned = 0.0, max(n // at.n_active, 2 * least)
-            if gap < before < INFINITY:
-                left = epochs * log(gap / (goal * primal)) / log(before / gap)
-                planned = max(min(planned, left), <double> least)
-            if read + left * at.n_active > most * n:
-                break
-            before, epochs = gap, <Py_ssize_t> planned
-    return sweeps, read, met
 
 
 def best_step(
@@ -371,69 +273,6 @@ cdef inline double slope_at(
     slope = rate - radius  # of ‖w‖ in t
     curvature[0] = beta + slope * slope + length * max(square - rate * rate, 0.0) / q
     return linear - t * beta - length * slope
-
-
-# -- a look at all rows ----------------------------------------------------------------
-
-
-cdef double look(
-    const real *data,
-    const index *indices,
-    const index *indptr,
-    Py_ssize_t next_row,
-    Py_ssize_t next_column,
-    const Ascent *at,
-    double penalty,
-    double *slack,
-    double *primal,
-) noexcept nogil:
-    """Complementarity at w(α) and b(α): the gap, unless Σα_iy_i has a constant.
-
-    Slacks and P are written.
-    """
-    cdef Py_ssize_t i
-    cdef double norm = sqrt(dot(at.d, at.d, at.n_features)), b = at.beta * at.balance
-    cdef double shrinkage = 1.0 - at.s / norm if norm > at.s else 0.0
-    cdef double length = shrinkage * norm  # ‖w‖
-    cdef double hinge = 0.0, gap = 0.0, margin, loss
-    for i in range(at.n):
-        margin = shrinkage * dot_row(
-            data, indices, indptr, next_row, next_column, i, at.d, at.n_features
-        )
-        slack[i] = at.targets[i] - at.y[i] * (margin + b) + at.radii[i] * length
-        loss = at.weights[i] * max(slack[i], 0.0)
-        hinge += loss
-        gap += loss - at.alpha[i] * slack[i]
-    primal[0] = hinge + 0.5 * (length * length + penalty * b * b)
-    return max(gap, 0.0)
-
-
-cdef void shrink(Ascent *at, const double *slack) noexcept nogil:
-    """Choose the active rows anew.
-
-    They are the rows strictly between their bounds or at the wrong one, and those as
-    near to the margin as these are (root mean square of the slacks).
-    """
-    cdef Py_ssize_t i
-    cdef double square = 0.0, near
-    at.n_active = 0
-    for i in range(at.n):
-        if is_off_bound(at.alpha[i], at.weights[i], slack[i]):
-            square += slack[i] * slack[i]
-            at.n_active += 1
-    near = sqrt(square / max(at.n_active, 1))
-    at.n_active = 0
-    for i in range(at.n):
-        if fabs(slack[i]) <= near or is_off_bound(
-            at.alpha[i], at.weights[i], slack[i]
-        ):
-            at.active[at.n_active] = i
-            at.n_active += 1
-
-
-cdef inline bint is_off_bound(double alpha, double weight, double slack) noexcept nogil:
-    """Whether α is not at the bound that the sign of its slack asks for."""
-    return (0.0 < alpha < weight) or (alpha < weight if slack > 0.0 else alpha > 0.0)
 
 
 # -- rows ------------------------------------------------------------------------------

@@ -225,6 +225,15 @@ class Rows(ABC):
         return out
 
     @cached_property
+    def array(self) -> np.ndarray:
+        """All rows x_i as one float64 array, rows together in memory; for small data.
+
+        A copy, unless they are stored so.
+        """
+        X = self.X if isinstance(self.X, np.ndarray) else self.X.toarray()
+        return np.ascontiguousarray(X, dtype=np.float64)
+
+    @cached_property
     def rotated(self) -> Rotated:
         """Coordinates of the rows in an orthonormal basis of their span; computed once.
 

@@ -32,6 +32,22 @@ def jordan_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
+def longest_step(k: np.ndarray, move: np.ndarray, square=None) -> float:
+    """Largest t with k + t·move in all cones, 1 ÷ the fastest approach to an end.
+
+    In the frame where k is (√det k, 0) a move (m_0, m_1) approaches by ‖m_1‖ − m_0.
+    `square` is det k.
+    """
+    root = np.sqrt(determinant(k) if square is None else square)
+    first, lead = k[..., 0], move[..., 0]
+    along = (first * lead - dots(k[..., 1:], move[..., 1:])) / root
+    turned = (along + lead) / (first + root)
+    across = move[..., 1:] - turned[..., None] * k[..., 1:]
+    rate = (np.sqrt(dots(across, across)) - along) / root
+    fastest = float(rate.max(initial=0.0) if rate.ndim else rate)
+    return 1 / fastest if fastest > 0 else np.inf
+
+
 class Scaling:
     """The Nesterov–Todd scaling W of k and h: W⁻¹k = Wh = λ.
 
@@ -41,10 +57,10 @@ class Scaling:
 
     def __init__(self, k: np.ndarray, h: np.ndarray):
         root_k, root_h = np.sqrt(determinant(k)), np.sqrt(determinant(h))
-        mirrored = h * (-1 / root_h)[..., None]
-        mirrored[..., 0] *= -1
-        twice = k / root_k[..., None] + mirrored
-        self.v = twice / np.sqrt(determinant(twice))[..., None]
+        even_k, even_h = k / root_k[..., None], h / root_h[..., None]
+        size = np.sqrt(2 * (1 + dots(even_k, even_h)))[..., None]
+        self.v = (even_k - even_h) / size
+        self.v[..., 0] = (even_k[..., 0] + even_h[..., 0]) / size[..., 0]
         self.omega = root_h / root_k
         self.root = np.sqrt(self.omega)[..., None]
         self.scaled = self.inverse(k)  # λ
@@ -66,20 +82,6 @@ class Scaling:
         out = (b - first[..., None] * a) / a[..., :1]
         out[..., 0] = first
         return out
-
-    def longest(self, move: np.ndarray) -> float:
-        """Largest t with λ + t·move in all cones, 1 ÷ the fastest approach to an end.
-
-        In the frame where λ is (√det λ, 0) a move (m_0, m_1) approaches by ‖m_1‖ − m_0.
-        """
-        root, first, lead = np.sqrt(self.square), self.scaled[..., 0], move[..., 0]
-        along = (2 * first * lead - dots(self.scaled, move)) / root
-        turned = (along + lead) / (first + root)
-        across = move - turned[..., None] * self.scaled
-        across[..., 0] = 0.0
-        rate = (np.sqrt(dots(across, across)) - along) / root
-        fastest = float(rate.max(initial=0.0) if rate.ndim else rate)
-        return 1 / fastest if fastest > 0 else np.inf
 
 
 # -- Newton's matrix -------------------------------------------------------------------
@@ -142,8 +144,11 @@ class Curvature:
 
     def product(self, x: np.ndarray) -> np.ndarray:
         """Its product with x."""
+        return self.pull(x) + self.rows.T @ (self.signs * (self.rows @ x))
+
+    def pull(self, x: np.ndarray) -> np.ndarray:
+        """Its product with x but for the part of the rows."""
         out = self.diagonal * x
-        out += self.rows.T @ (self.signs * (self.rows @ x))
         if self.cross is not None:
             d = self.cross.size
             out[:d] += self.cross * x[d]
@@ -182,14 +187,14 @@ class Factor:
 
 
 class ThinFactor:
-    """Solves (diag(D,Λ) + KᵀSK + B)x = r where K has fewer rows than columns
-    (Woodbury).
+    """Solves (diag(D,Λ) + KᵀSK + B)x = r + Kᵀa with fewer rows K than columns.
 
     S = diag(±1), and B couples the weights w of x = (w,e) with the first of the few
-    entries e, for which Λ may be 0. With K = (R,G), G' = G − RD⁻¹B and v = SKx:
+    entries e, for which Λ may be 0. With K = (R,G), G' = G − RD⁻¹B and s = a − SKx
+    (Woodbury's formula, in the s that is small where a is not):
 
-        (S + RD⁻¹Rᵀ)v = RD⁻¹r_w + G'e,   w = D⁻¹(r_w − Rᵀv − Be),
-        G'ᵀv + (Λ − BᵀD⁻¹B)e = r_e − BᵀD⁻¹r_w .
+        (S + RD⁻¹Rᵀ)s = Sa − RD⁻¹r_w − G'e,   w = D⁻¹(r_w + Rᵀs − Be),
+        −G'ᵀs + (Λ − BᵀD⁻¹B)e = r_e − BᵀD⁻¹r_w .
     """
 
     def __init__(self, matrix: Curvature, border: int):
@@ -235,22 +240,31 @@ class ThinFactor:
         return lapack.dgetrs(self.inner, self.pivots, right)[0]
 
     def solve(self, right: np.ndarray) -> np.ndarray:
-        """x, refined once: what cancels costs digits."""
-        x = self._solve(right)
-        return x + self._solve(right - self.matrix.product(x))
+        """x without a."""
+        return self.solve_rows(right, np.zeros(0))[0]
 
-    def _solve(self, right: np.ndarray) -> np.ndarray:
+    def solve_rows(self, right: np.ndarray, a: np.ndarray):
+        """x, and s of the rows of a, the first ones; refined once."""
+        matrix, n = self.matrix, len(self.R)
+        known = np.zeros(n)
+        known[: a.size] = matrix.signs[: a.size] * a
+        x, s = self._solve(right, known)
+        off = right - matrix.pull(x) + matrix.rows.T @ s
+        dx, ds = self._solve(off, known - matrix.rows @ x - matrix.signs * s)
+        return x + dx, (s + ds)[: a.size]
+
+    def _solve(self, right: np.ndarray, known: np.ndarray):
         cross = self.matrix.cross
         scaled, rest = right[: self.d] / self.diagonal, right[self.d :].copy()
         if cross is not None:
             rest[0] -= float(cross @ scaled)
-        v = self._inner(self.R @ scaled)
-        e = np.linalg.solve(self.small, rest - self.G.T @ v)
-        v = v + self.across @ e
-        pulled = self.R.T @ v
+        s = self._inner(known - self.R @ scaled)
+        e = np.linalg.solve(self.small, rest + self.G.T @ s)
+        s = s - self.across @ e
+        pulled = self.R.T @ s
         if cross is not None:
-            pulled += cross * e[0]
-        return np.concatenate((scaled - pulled / self.diagonal, e))
+            pulled -= cross * e[0]
+        return np.concatenate((scaled + pulled / self.diagonal, e)), s
 
 
 def cholesky(matrix: np.ndarray) -> np.ndarray | None:

@@ -40,6 +40,7 @@ from wideberth.solvers.algebra import (
     ThinFactor,
     dots,
     jordan_product,
+    longest_step,
 )
 from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton.settings import SETTINGS
@@ -188,7 +189,7 @@ class Block:
         """What the corrector aims at, given μ and the predictor's moves."""
         return None
 
-    def right_side(self, aim: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    def right_side(self, aim: np.ndarray) -> np.ndarray:
         """The corrector's right-hand side beyond the predictor's; sets `shift`."""
         raise NotImplementedError
 
@@ -229,7 +230,7 @@ class Inequalities(Block):
         """
         return (self.weight * mu - self.dk * self.dh) / self.k - self.h
 
-    def right_side(self, aim, theta):
+    def right_side(self, aim):
         return self.adjoint(self.h + aim)
 
     def move(self, dx, d_alpha, aim):
@@ -272,9 +273,6 @@ class RoundCones(Block):
         self.dual_g = -self.scaling.scaled - self.g
         if aim is not None:
             self.dual_g += aim
-
-    def longest(self):
-        return min(self.scaling.longest(self.g), self.scaling.longest(self.dual_g))
 
 
 # -- one shape that all samples share --------------------------------------------------
@@ -382,12 +380,17 @@ class SharedCone(RoundCones, Shared):
         row *= np.sqrt(2 * omega)
         return Curvature.of(diagonal, row)
 
-    def right_side(self, aim, theta):
+    def right_side(self, aim):
         """Bᵀ(h + W⁻¹y)."""
         return self.adjoint(self.scaling.inverse(aim))
 
     def move(self, dx, d_alpha, aim):
         self._note(self._image(dx), aim)
+
+    def longest(self):
+        scaled, square = self.scaling.scaled, self.scaling.square
+        steps = (longest_step(scaled, move, square) for move in (self.g, self.dual_g))
+        return min(steps)
 
     def advance(self, t, ahead):
         dh = self.scaling.inverse(self.dual_g)
@@ -473,7 +476,7 @@ class SumFacets(Facets):
         out[self.d] = float(total.sum()) / max(float(self.scales.sum()), TINY)
         return out
 
-    def right_side(self, aim, theta):
+    def right_side(self, aim):
         total = aim[0] + aim[1]
         out = self.adjoint(self.h)
         lead = float(self.scales @ (total / self.sum)) / self.spread
@@ -561,9 +564,12 @@ class SignedParts(Inequalities):
         return self.problem.targets - self.rows.products(x)
 
     def begin(self, method):
+        """h is what Qx − Σα_ie_i asks for, as far as that is positive."""
         self.k = self._moves(method.x)
-        self.weight = np.full(self.k.size, float(np.mean(method.c)))
-        self.h = self.weight * method.mu / self.k
+        asked = self.k - self._moves(method.combined)
+        least = max(LITTLE * float(np.abs(asked).mean()), TINY)
+        self.h = np.maximum(asked, least)
+        self.weight = self.k * self.h / method.mu
 
     def stationarity(self, method):
         combined = self._moves(method.combined)
@@ -735,7 +741,8 @@ class SmoothedSets(OwnSets):
         self.sizes, supports, products = (fill(c, n, 0.0) for _ in "123")
         few = 2 * n < d and not is_foreign(c)
         matrix = None if few else np.zeros((size, size))
-        whole, sums = Curvature.of(self.rows.penalty, full=matrix), np.zeros((3, size))
+        bent, sums = Curvature.of(np.zeros(size), full=matrix), np.zeros((3, size))
+        turned = [np.empty((0, size))]
         problem.rows.passes.add(n)
         for J, Z, bars, radii in self.pieces:
             products[J] = Z @ like(method.x, Z)
@@ -751,14 +758,16 @@ class SmoothedSets(OwnSets):
             images *= (xp.sqrt(push[J] / sizes) / sizes)[:, None]
             spread = bars.pressure(push[J], sizes)
             if matrix is None:
-                whole += Curvature.of(np.zeros(size), rows)
-                whole += _bent(spread, images)
+                turned.append(rows)
+                bent += _bent(spread, images)
                 continue
             matrix += host(rows.T @ rows)
             spread = spread if spread.ndim == 2 else np.diag(spread)
             matrix[:d, :d] += spread - host(images.T @ images)
         self.sums, self.pulled = sums[1:], self._of_model(self.w)
-        self.whole = whole if self.model is None else whole + self.model.curvature
+        self.whole = Curvature.of(self.rows.penalty, np.concatenate(turned)) + bent
+        if self.model is not None:
+            self.whole += self.model.curvature
         self.noise = problem.radii * supports
         self.attained = float(alpha @ (self.noise * supports / self.sizes))
         method.slack = problem.targets - products + problem.radii * self.sizes
@@ -893,12 +902,11 @@ class ConeSets(RoundCones, OwnSets):
     def first_right(self):
         return self.filled(self.pulled - self._pushed(self.h))
 
-    def right_side(self, aim, theta):
+    def right_side(self, aim):
         self.total = self.scaling.inverse(aim)
         more = self.radii * self.total[:, 0] / self.first
         self.shift = self.shift + more
-        pushed = self.filled(self._pushed(self.total))
-        return pushed + self._turned.combine(theta * more)
+        return self.filled(self._pushed(self.total))
 
     def move(self, dx, d_alpha, aim):
         image = self.factors.images(dx[: self.d])
@@ -906,11 +914,20 @@ class ConeSets(RoundCones, OwnSets):
         dt += self.lean * dots(self.v1, image)
         self.dk = np.column_stack((dt, image))
         self._note(self.dk, aim)
+        # dh = r − W⁻²dk, its first entry to the last digit: h may be next to an end.
+        twice = 2 * (self.scaling.v[:, 0] * dt - dots(self.v1, image))
+        self.dh = self.total - self.h
+        self.dh[:, 0] = self.radii * d_alpha
+        self.dh[:, 1:] += self.scaling.omega[:, None] * (
+            twice[:, None] * self.v1 - image
+        )
+
+    def longest(self):
+        return min(longest_step(self.k, self.dk), longest_step(self.h, self.dh))
 
     def advance(self, t, ahead):
-        dh = self.scaling.inverse(self.dual_g)
-        full = self._lifted(self.h[:, 1:] + dh[:, 1:])
-        self.k, self.h = self.k + t * self.dk, self.h + t * dh
+        full = self._lifted(self.h[:, 1:] + self.dh[:, 1:])
+        self.k, self.h = self.k + t * self.dk, self.h + t * self.dh
         return self.filled(full + self._of_model(ahead[: self.d]))
 
 

@@ -33,7 +33,6 @@ here certifies; gaps are for steering.
 
 from __future__ import annotations
 
-import math
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -58,6 +57,11 @@ from wideberth.solvers.newton.settings import SETTINGS
 #: Number of steps without a gap ten times smaller after which the block's successor
 #: goes on: a choice; `SmoothedSets` takes 9 to 26 steps where it works at all.
 _PATIENCE = 10
+
+
+#: Most bytes that a step may need beside the data; a choice, half the memory of a small
+#: laptop.
+MOST_BYTES = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ class InteriorPoint:
         barrier: np.ndarray | None = None,
         others: NoiseModel | None = None,
     ):
+        check_memory(problem)
         self.problem, self.c, self.xp = problem, problem.weights, namespace(problem.y)
         self.barrier = barrier
         self.signs = like(np.array([[-1.0], [1.0]]), self.c)
@@ -233,11 +238,14 @@ class InteriorPoint:
     def step(self) -> bool:
         """One predictor–corrector step; False, and none, if no progress is possible.
 
-        A block that does not get on gives way to its successor, from the start.
+        A step is taken back that loses what was reached, as at the end of float64. A
+        block that does not get on gives way to its successor, from the start.
         """
         before, block = dict(vars(self)), dict(vars(self.block))
-        with np.errstate(all="ignore"):  # at the end of float64; checked there
-            possible = self._step() and math.isfinite(self.gap)
+        reached = self.relative_gap
+        most = reached / LITTLE**2 if reached < LITTLE**4 else np.finfo(float).max
+        with np.errstate(all="ignore"):  # checked here
+            possible = self._step() and self.relative_gap <= most
         if not possible:
             vars(self).update(before)
             vars(self.block).update(block)
@@ -274,32 +282,38 @@ class InteriorPoint:
         self.factor = factor
         if factor is None:
             return False
-        right = self.combined - block.rows.penalty * self.x + sums[0]
-        right += block.first_right()
-        dx = factor.solve(right)
-        rate, lifts, corrected = self._predict(dx, theta, weights, residual)
+        right = self.combined - block.rows.penalty * self.x + block.first_right()
+        dx, rate, lifts, corrected = self._predict(
+            right, theta, weights, residual, sums
+        )
         target, aim = self._correct(dx, rate, lifts)
-        right += corrected + target * sums[1]
-        if aim is not None:
-            right += block.right_side(aim, theta)
-        if block.compliance is not None:
-            residual = self.slack + block.shift
-        dx = factor.solve(right)
-        change = block.products(dx)
-        residual = residual - change
-        residual += lifts[1, :] - lifts[0, :]
+        residual = residual + (lifts[1, :] - lifts[0, :])
         residual += target * per_mu
-        rate = self._rate(weights, residual, self.room)
-        d_alpha = c * self.room[1, :] * rate[1, :]
+        if aim is not None:
+            shift = block.shift
+            right = right + block.right_side(aim)
+            if block.compliance is not None:
+                more = block.shift - shift
+                residual += more
+                corrected = corrected + block.turned.combine(theta * more)
+        if isinstance(factor, ThinFactor):
+            dx, share = self._solve_rows(right, theta, residual)
+            change = block.products(dx)
+        else:
+            dx = factor.solve(right + (sums[0] + corrected + target * sums[1]))
+            change = block.products(dx)
+            share = residual - change
+            share *= weights
+        rate = self.signs * share / self.room
         if block.compliance is not None:
-            change = change - block.shift + block.compliance * d_alpha
+            change = change - block.shift + block.compliance * (c * share)
         # The relative move of the force: (target/room + lifts)/force − (1 + rate).
         moved = self._aims(target) / self.room
         moved += lifts
         moved /= self.force
         moved -= 1.0
         moved -= rate
-        block.move(dx, d_alpha, aim)
+        block.move(dx, c * share, aim)
         nearest = floats(extremes(rate)[0], extremes(moved)[0])
         length = min(1.0, SETTINGS.to_boundary * self._longest(*nearest))
         if not (length > EPS and np.isfinite(dx).all()):
@@ -307,36 +321,49 @@ class InteriorPoint:
         self._advance(length, dx, change, rate, moved)
         return True
 
-    def _predict(self, dx: np.ndarray, theta, weights, residual):
-        """The predictor's relative move r of the room, and what it leaves to correct.
+    def _solve_rows(self, right, theta, residual):
+        """dx and da where rows are few: da = θ(residual − ⟨g,dx⟩)/c, which cancels."""
+        assert isinstance(self.factor, ThinFactor)
+        root = np.sqrt(theta)
+        dx, s = self.factor.solve_rows(right, root * residual)
+        return dx, s * root / self.c
+
+    def _predict(self, right, theta, weights, residual, sums):
+        """The predictor's dx and relative move r of the room, and what is to correct.
 
         After it the products of room and force are off their aim 0 by
-        −room·force·r(1+r). Returned are r, force·r(1+r), and what that adds to the
+        −room·force·r(1+r). Returned are dx, r, force·r(1+r), and what that adds to the
         right-hand side.
         """
         rates, lifts = [], []
 
-        def weigh(J, change):
-            rate = self._rate(weights[J], residual[J] - change, self.room[:, J])
-            lift = 1.0 + rate
-            lift *= rate
-            lift *= self.force[:, J]
+        def lift(J, share):
+            rate = self.signs * share
+            rate /= self.room[:, J]
+            lifted = 1.0 + rate
+            lifted *= rate
+            lifted *= self.force[:, J]
             rates.append(rate)
-            lifts.append(lift)
-            return theta[J] * (lift[1, :] - lift[0, :])
+            lifts.append(lifted)
+            return theta[J] * (lifted[1, :] - lifted[0, :])
+
+        if isinstance(self.factor, ThinFactor):
+            dx, share = self._solve_rows(right, theta, residual)
+            lift(slice(None), share)
+            return dx, rates[0], lifts[0], 0.0
+        assert self.factor is not None
+        dx = self.factor.solve(right + sums[0])
+
+        def weigh(J, change):
+            share = residual[J] - change
+            share *= weights[J]
+            return lift(J, share)
 
         corrected = self.block.along(dx, weigh)
         if len(rates) == 1:
-            return rates[0], lifts[0], corrected
+            return dx, rates[0], lifts[0], corrected
         joined = (self.xp.concat(parts, axis=1) for parts in (rates, lifts))
-        return *joined, corrected
-
-    def _rate(self, weights, residual, room):
-        """Relative move of the room for these residuals, whose array is used up."""
-        residual *= weights
-        rate = self.signs * residual
-        rate /= room
-        return rate
+        return dx, *joined, corrected
 
     def _correct(self, dx: np.ndarray, rate, lifts):
         """μ that the step aims at, by Mehrotra's rule, and what the block aims at.
@@ -380,6 +407,9 @@ class InteriorPoint:
         self.room = at_least(TINY, _grown(self.room, t, room_rate))
         self.force = _grown(self.force, t, force_rate)
         self.last_change = change
+        if isinstance(self.factor, ThinFactor):  # whose last digits are not to be had
+            rows = self.block.rows
+            self.combined = rows.combine(self.alpha) + rows.folded
         self.block.refresh(self)
         self._measure()
 
@@ -390,6 +420,28 @@ def _grown(values, t: float, rate):
     rate += 1.0
     rate *= values
     return rate
+
+
+def check_memory(problem: Problem) -> None:
+    """Refuse a problem whose steps would need too much memory.
+
+    Systems are as large as the weights are many, or the rows, if these are fewer; sets
+    per sample count each row twice, boxes among them each weight.
+    """
+    n, weights, noise = problem.n, problem.rows.d, problem.noise
+    rows = n
+    if not noise.proportional:
+        rows, weights = (2 * n, weights) if noise.smooth else (n, 2 * weights)
+    few = min(rows, weights)
+    needed = 8.0 * few * (3 * few + 5 * weights)
+    if needed > MOST_BYTES and not is_foreign(problem.y):
+        raise ValueError(
+            f"X has {n} samples and {problem.rows.d} features; with {noise.name} noise "
+            f"the interior-point method would need about {needed / 1e9:.0f} GB, and "
+            f"{MOST_BYTES / 1e9:.0f} GB are allowed. Give fewer features (select or "
+            "project them) or, of error bars, fewer samples; noise='l2' has systems as "
+            "large as the samples are many, and solver='columns' takes noise='linf'."
+        )
 
 
 # -- weights of the rows' barriers -----------------------------------------------------

@@ -20,17 +20,18 @@ from wideberth.problem.limits import (
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
 from wideberth.solvers.columns import Columns
-from wideberth.solvers.compiled.small import MANY_PROBLEMS, is_small
 from wideberth.solvers.conic import Conic
-from wideberth.solvers.newton.solver import Compiled, Newton, smoothing_pays
+from wideberth.solvers.newton.solver import Newton, smoothing_pays
 from wideberth.solvers.sampling import sample_size
+from wideberth.solvers.small import Small, is_small
 from wideberth.solvers.sweeps import Coordinate
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
-    solver.name: solver
-    for solver in (Newton(), Coordinate(), Columns(), Conic(), Compiled())
+    solver.name: solver for solver in (Newton(), Coordinate(), Columns(), Conic())
 }
+#: Newton's method where "auto" chooses it for small problems.
+_SMALL = Small()
 _ADDED: dict[str, Solver] = {}
 
 #: Largest Σc_i‖z_i‖² for each feature at which sweeps over the samples are taken for
@@ -114,18 +115,16 @@ def choose_solver(
     problem: Problem,
     solver: str | Solver = "auto",
     along_path: bool = False,
-    problems: int = 1,
 ) -> Solver:
     """The solver asked for; for "auto" the first that supports the problem.
 
-    Newton's method gives way to the coordinate solver where sweeps are quicker: never
-    on small data, where it is quick anyhow and spares the compiler. That one pays where
-    the call is about many small `problems` (`compiled/small.py`).
+    Small problems take the compiled steps of `small.py`. Elsewhere Newton's method
+    gives way to the coordinate solver where sweeps are quicker.
     """
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)
-    if problems >= MANY_PROBLEMS and is_small(problem):
-        return _BUILT_IN["compiled"]
+    if is_small(problem):
+        return _SMALL
     columns = _BUILT_IN["columns"]
     many = problem.rows.d > FEW_FEATURES
     if many and _is_wide(problem) and columns.supports(problem) is None:

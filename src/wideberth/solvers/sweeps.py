@@ -1,6 +1,6 @@
 """Dual coordinate ascent for sparse and wide data, ℓ2 noise (theory §6.2).
 
-    max D(α) = Σα_i − ½[‖d‖ − s]_+² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
+    max D(α) = Σm_iα_i − ½[‖d‖ − s]_+² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
     d = Σα_i z_i,  s = Σα_i ρ_i,   w(α) = (1 − s/‖d‖)_+ d
 
 Work goes in rounds:
@@ -178,7 +178,7 @@ class ActiveSet:
             problem = problem.take(active)
             self.norms, self.alpha = self.norms[active], alpha[active]
             self.visited = np.arange(active.size)
-        self.rows = problem.rows
+        self.rows, self.targets = problem.rows, np.ascontiguousarray(problem.targets)
         self.weights = np.ascontiguousarray(problem.weights)
         self.radii = np.ascontiguousarray(problem.radii)
 
@@ -188,7 +188,7 @@ class ActiveSet:
         at.s, at.balance = sweep(
             *layout(self.rows.X),
             self.rows.y,
-            np.ones(self.rows.n),
+            self.targets,
             self.weights,
             self.radii,
             self.norms,

@@ -42,8 +42,7 @@ class NewtonSettings:
     copy_share: float = 0.5
     #: Least number of rows of a working set for each feature; with fewer the solution
     #: is that of a few rows, and most others turn out to be settled wrongly (flat from
-    #: 2 to 4; stacked problems, for which so many are few, take 6 % more passes with 3,
-    #: 7 % fewer with 6, and as long with either).
+    #: 2 to 4).
     rows_per_feature: int = 4
     #: Distance from the margin, in last moves, beyond which the engine takes a row as
     #: settled (10 takes from a sixth fewer to a sixth more passes).
@@ -58,9 +57,7 @@ class NewtonSettings:
     #: same from 2 to 1000).
     growth: int = 8
     #: Number of times that a round goes back to where it left rows behind that it needs
-    #: (with 1, which is never, up to twice as many passes on tall data), and number of
-    #: working sets after which one of stacked problems is left to a solver of its own
-    #: (digits takes one up to C=1, two at 20, three at 500).
+    #: (with 1, which is never, up to twice as many passes on tall data).
     most_returns: int = 4
     #: Least share of the start's value that the engine may reach on a working set; a
     #: lower value shows that rows were settled wrongly (without it paths take a

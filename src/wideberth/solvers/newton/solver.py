@@ -12,7 +12,6 @@ from wideberth.problem.equivalent import span_of_rows
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Outcome, Solver
 from wideberth.solvers.batches import InMemory
-from wideberth.solvers.compiled.small import Guess, is_small, solve_small
 from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.smoothed import is_smooth, solve_smoothed
@@ -98,22 +97,6 @@ def _band(start: WarmStart) -> float | SamplingError:
         return rows
     share = SETTINGS.walk_reserve * rows / max(slack.size, 1)
     return np.inf if share > SETTINGS.copy_share else nearest_width(slack, share)
-
-
-class Compiled(Newton):
-    """Newton's method, compiled where the data is small; see `compiled/small.py`."""
-
-    name = "compiled"
-    quick = True
-
-    def run(self, problem, control, start=None, decided=None):
-        """By the compiled engine, and if need be from the start by the other one."""
-        found = None
-        if is_small(problem):
-            found = solve_small(problem, control, Guess.of(start), decided)
-        if found is None:
-            found = super().run(problem, control, start, decided)
-        return found
 
 
 def smoothing_pays(problem: Problem) -> bool:

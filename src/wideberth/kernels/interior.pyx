@@ -1,0 +1,1139 @@
+"""Mehrotra's interior-point method on rows in memory (theory §6.1, §14).
+
+With rows e_i = (s_i x_i, −ρ_i, s_i) and x = (w, t, b) it minimises
+
+    P(x) = ½⟨x,Qx⟩ + total − ⟨fold,x⟩ + Σ c_i [u_i]_+ ,   u_i = m_i − ⟨x,e_i⟩ ,   t ≥ Ω(w)
+
+over x; Q is diagonal: 1 for every feature, 0 for t, λ_b for b. t is there only where
+there is noise, b only with an intercept. The dual maximises
+
+    D(α) = total + Σ m_iα_i − ½dist(d, sU)² − balance²/(2λ_b) ,   0 ≤ α_i ≤ c_i ,
+    (d, −s, balance) = fold + Σ α_i e_i .
+
+Unknowns are x, a_i = α_i/c_i, the slacks p_i and q_i of the hinge, and the multiplier
+of t ≥ Ω(w). They satisfy, with μ → 0,
+
+    Qx = fold + Σ c_ia_ie_i + noise,   p_i − q_i = u_i ,   (1−a_i)p_i = a_iq_i = μ .
+
+A step eliminates all but dx:
+
+    (Q + Σ θ_ie_ie_iᵀ + BᵀW⁻²B) dx = right ,   θ_i = c_i / (p_i/(1−a_i) + q_i/a_i) .
+
+Its matrix is factorised once and solved with twice, for the predictor (μ = 0) and for
+the step, which aims at σμ with σ = (μ after the predictor / μ)³ and corrects what the
+products of the predictor's moves are off by.
+
+Rows of little curvature, all together less than ½‖w‖² has and less than `little` of all
+others, are left out of the matrix; the next step makes up for it. The matrix is summed
+in float32, in half the time, while its rounding stays far below the curvature of ½‖w‖².
+All else is float64. Nothing is mended: where rounding spoils a factor or a step the
+run ends where it is. Nothing here is a proof: callers evaluate what comes back.
+
+`minimise` steps on few rows where slacks are about known: the others are put to the
+bound that their slack wants, and return where that turns out to be wrong.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, copysign, fabs, sqrt
+from scipy.linalg.cython_blas cimport dgemv, dsyrk, ssyrk
+from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
+
+cpdef enum Kind:
+    """Noise: none, Ω = Στ_j|w_j|, Ω = ‖τ∘w‖₂, and the last with one τ for all."""
+
+    NONE, BOX, ROUND, SPHERE
+
+cdef double EPS = np.finfo(np.float64).eps
+cdef double COARSE = np.finfo(np.float32).eps
+#: Stands for 0 where something is divided by it or has to be positive.
+cdef double TINY = 1e-300
+#: Share of an error that may be left over where another one decides.
+cdef double LITTLE = 0.1
+#: Rows whose products are summed in float32 before they are added in float64.
+cdef enum:
+    BLOCK = 256
+
+
+cdef class SmallProblem:
+    """The problem at the top: its rows x_i, what belongs to them, and the fold.
+
+    `fold` is in the order of x, `scales` are τ, `intercept` is λ_b or None. Gaps are
+    relative to P, or to `least_scale` where that is more.
+    """
+
+    cdef const double[:, ::1] X
+    cdef const double[::1] signs, radii, targets, weights, scales
+    cdef double[::1] penalty, fold
+    cdef double total, least_scale
+    cdef int kind
+    cdef bint noisy, centred
+    cdef Py_ssize_t n, d, m
+
+    def __init__(
+        self, X, signs, targets, weights, radii, fold, double total, scales, int kind,
+        intercept, double least_scale,
+    ):
+        self.X, self.signs, self.targets = X, signs, targets
+        self.weights, self.radii, self.fold, self.scales = weights, radii, fold, scales
+        self.least_scale = max(least_scale, TINY)
+        self.total, self.kind, self.noisy = total, kind, kind != NONE
+        self.centred = intercept is not None
+        self.n, self.d = X.shape
+        self.m = self.d + self.noisy + self.centred
+        self.penalty = np.ones(self.m)
+        if self.noisy:
+            self.penalty[self.d] = 0.0
+        if self.centred:
+            self.penalty[self.m - 1] = intercept
+
+    cdef void extend(self, Py_ssize_t i, double *e) noexcept nogil:
+        """Write e_i."""
+        cdef Py_ssize_t j
+        cdef double sign = self.signs[i]
+        for j in range(self.d):
+            e[j] = sign * self.X[i, j]
+        if self.noisy:
+            e[self.d] = -self.radii[i]
+        if self.centred:
+            e[self.m - 1] = sign
+
+    cdef void multiply(self, const double *x, double *out) noexcept nogil:
+        """out_i = ⟨x,e_i⟩ of all rows."""
+        cdef Py_ssize_t i
+        cdef double t = x[self.d] if self.noisy else 0.0
+        cdef double b = x[self.m - 1] if self.centred else 0.0
+        products(self.n, self.d, &self.X[0, 0], x, out)
+        for i in range(self.n):
+            out[i] = self.signs[i] * (out[i] + b) - self.radii[i] * t
+
+    cdef void combine(self, double *a, double *out) noexcept nogil:
+        """out = Σ a_i e_i; a is written over."""
+        cdef Py_ssize_t i
+        cdef double s = 0.0, balance = 0.0
+        for i in range(self.n):
+            s += a[i] * self.radii[i]
+            a[i] *= self.signs[i]
+            balance += a[i]
+        combined(self.n, self.d, &self.X[0, 0], a, out)
+        if self.noisy:
+            out[self.d] = -s
+        if self.centred:
+            out[self.m - 1] = balance
+
+
+cdef class Steering:
+    """Numbers that steer the steps; `NewtonSettings` says what they are."""
+
+    cdef double start_inside, least_distance, to_boundary, settled_moves
+    cdef int most_steps
+
+    def __init__(
+        self, start_inside, least_distance, to_boundary, settled_moves, most_steps
+    ):
+        self.start_inside, self.least_distance = start_inside, least_distance
+        self.to_boundary, self.settled_moves = to_boundary, settled_moves
+        self.most_steps = most_steps
+
+
+# -- noise -------------------------------------------------------------------------
+
+
+cdef class Noise:
+    """No noise; subclasses are the cone t ≥ Ω(w), with k at x and its multiplier h.
+
+    Entry j < d of x belongs to feature j, entry d is t.
+    """
+
+    cdef Py_ssize_t d
+    cdef double[::1] memory
+    cdef double *scales
+    cdef double weight  # of the barrier, in μ
+
+    cdef double *_carve(self, Py_ssize_t part, Py_ssize_t size) noexcept:
+        return &self.memory[part * size]
+
+    cdef double support(self, const double *w) noexcept nogil:
+        """Ω(w)."""
+        return 0.0
+
+    cdef double lipschitz(self) noexcept nogil:
+        """Largest Ω(w) for ‖w‖ = 1."""
+        return 0.0
+
+    cdef double inside(self, double rows, double size, Py_ssize_t n) noexcept nogil:
+        """How far beyond Ω(w) to start, in Ω(w).
+
+        So far that t counts for as much as the `rows` do together; `size` is Ω(w) times
+        its weight.
+        """
+        return 0.0
+
+    cdef void start(self, const double *x, double s, double inside, double mu) noexcept nogil:
+        """Set a multiplier that balances s."""
+
+    cdef void scale(self, const double *x) noexcept nogil:
+        """Compute the scaling at the current point."""
+
+    cdef void add_curvature(self, double *matrix, Py_ssize_t m) noexcept nogil:
+        """Add BᵀW⁻²B to the triangle [i, j ≥ i] of the rows."""
+
+    cdef void correct(self, double target, double *right) noexcept nogil:
+        """Aim at products `target` after the predictor; add to the right-hand side."""
+
+    cdef void move(self, const double *dx, bint corrected) noexcept nogil:
+        """Note the moves that go with dx, of the predictor or of the step."""
+
+    cdef double longest(self) noexcept nogil:
+        """Largest step that stays inside."""
+        return INFINITY
+
+    cdef void advance(self, double t) noexcept nogil:
+        """Go on by a step of length t."""
+
+    cdef double distance(self, const double *v, double s) noexcept nogil:
+        """‖v − sU‖², or more where that has no closed form."""
+        return dot(self.d, v, v)
+
+
+cdef class RoundNoise(Noise):
+    """t ≥ ‖τ∘w‖₂ in Nesterov–Todd scaling: k = (t, τ∘w), W⁻¹k = Wh = λ.
+
+    W⁻¹ = η⁻¹ [v_0, −v_1ᵀ; −v_1, I + v_1v_1ᵀ/(1+v_0)]. Moves are kept scaled: g = W⁻¹dk
+    and y − g = Wdh, where λ∘y is what the product k∘h has to change by. Entry 0 of these
+    vectors belongs to t, entry 1 + j to feature j.
+    """
+
+    cdef double *k
+    cdef double *h
+    cdef double *v
+    cdef double *scaled  # λ
+    cdef double *g
+    cdef double *dual_g  # y − g
+    cdef double *corrected  # λ + y
+    cdef double *work
+    cdef double eta
+    cdef bint equal  # one τ for all features
+
+    def __init__(self, scales, bint equal):
+        cdef Py_ssize_t size = scales.size + 1
+        self.d, self.equal = scales.size, equal
+        self.memory = np.zeros(9 * size)
+        self.k, self.h = self._carve(0, size), self._carve(1, size)
+        self.v, self.scaled = self._carve(2, size), self._carve(3, size)
+        self.g, self.dual_g = self._carve(4, size), self._carve(5, size)
+        self.corrected, self.work = self._carve(6, size), self._carve(7, size)
+        self.scales = self._carve(8, size)
+        for j in range(self.d):
+            self.scales[j] = scales[j]
+
+    cdef double support(self, const double *w) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double total = 0.0
+        for j in range(self.d):
+            total += (self.scales[j] * w[j]) * (self.scales[j] * w[j])
+        return sqrt(total)
+
+    cdef double lipschitz(self) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double most = 0.0
+        for j in range(self.d):
+            most = max(most, self.scales[j])
+        return most
+
+    cdef double inside(self, double rows, double size, Py_ssize_t n) noexcept nogil:
+        return min(rows / max(size, TINY), LITTLE)
+
+    cdef void start(self, const double *x, double s, double inside, double mu) noexcept nogil:
+        """h_0 balances s, h_1 opposes w; ⟨k,h⟩ fixes the weight of this barrier."""
+        cdef Py_ssize_t j
+        self._image(x, self.k)
+        self.h[0] = s
+        for j in range(1, self.d + 1):
+            self.h[j] = s * (inside - 1.0) * self.k[j] / self.k[0]
+        self.weight = dot(self.d + 1, self.k, self.h) / mu
+
+    cdef void scale(self, const double *x) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double size_k, size_h, norm
+        self._image(x, self.k)
+        size_k, size_h = sqrt(self._square(self.k)), sqrt(self._square(self.h))
+        self.v[0] = self.k[0] / size_k + self.h[0] / size_h
+        for j in range(1, self.d + 1):
+            self.v[j] = self.k[j] / size_k - self.h[j] / size_h
+        norm = sqrt(self._square(self.v))
+        for j in range(self.d + 1):
+            self.v[j] /= norm
+        self.eta = sqrt(size_k / size_h)
+        self._unscale(self.k, self.scaled)
+
+    cdef void add_curvature(self, double *matrix, Py_ssize_t m) noexcept nogil:
+        """W⁻² = η⁻²(2(Jv)(Jv)ᵀ − J), J = diag(1, −I)."""
+        cdef Py_ssize_t i, j, d = self.d
+        cdef double lead, weight = 1.0 / (self.eta * self.eta)
+        for i in range(d):
+            lead = 2.0 * weight * self.scales[i] * self.v[1 + i]
+            for j in range(i, d):
+                matrix[i * m + j] += lead * self.scales[j] * self.v[1 + j]
+            matrix[i * m + i] += weight * self.scales[i] * self.scales[i]
+            matrix[i * m + d] -= lead * self.v[0]
+        matrix[d * m + d] += weight * (2.0 * self.v[0] * self.v[0] - 1.0)
+
+    cdef void correct(self, double target, double *right) noexcept nogil:
+        """λ∘(λ+y) = weight·target + g∘(λ+g), with the predictor's g; Bᵀ(h + W⁻¹y)."""
+        cdef Py_ssize_t j, d = self.d
+        cdef double head
+        cdef double *scaled = self.scaled
+        cdef double *g = self.g
+        cdef double *out = self.corrected
+        for j in range(1, d + 1):
+            out[j] = g[0] * (scaled[j] + g[j]) + (scaled[0] + g[0]) * g[j]
+        out[0] = dot(d + 1, g, scaled) + dot(d + 1, g, g) + self.weight * target
+        head = 2.0 * scaled[0] * out[0] - dot(d + 1, scaled, out)
+        head /= self._square(scaled)
+        for j in range(1, d + 1):
+            out[j] = (out[j] - head * scaled[j]) / scaled[0]
+        out[0] = head
+        self._unscale(out, self.work)
+        for j in range(d):
+            right[j] += self.scales[j] * self.work[1 + j]
+        right[d] += self.work[0]
+
+    cdef void move(self, const double *dx, bint corrected) noexcept nogil:
+        cdef Py_ssize_t j
+        self._image(dx, self.work)
+        self._unscale(self.work, self.g)
+        for j in range(self.d + 1):
+            self.dual_g[j] = -self.scaled[j] - self.g[j]
+            if corrected:
+                self.dual_g[j] += self.corrected[j]
+
+    cdef double longest(self) noexcept nogil:
+        """That keeps k and h, hence their scaled images, in the cone."""
+        cdef double square = self._square(self.scaled)
+        return min(
+            self._root(self.scaled, square, self.g),
+            self._root(self.scaled, square, self.dual_g),
+        )
+
+    cdef void advance(self, double t) noexcept nogil:
+        """k follows x."""
+        cdef Py_ssize_t j
+        self._unscale(self.dual_g, self.work)
+        for j in range(self.d + 1):
+            self.h[j] += t * self.work[j]
+
+    cdef double distance(self, const double *v, double s) noexcept nogil:
+        """Unequal τ have no closed form; the cone's multiplier lies in sU too."""
+        cdef Py_ssize_t j
+        cdef double near, shrink, total = 0.0
+        if self.equal:
+            shrink = sqrt(dot(self.d, v, v)) - s * self.scales[0]
+            return shrink * shrink if shrink > 0 else 0.0
+        for j in range(self.d):
+            near = v[j] + s * self.scales[j] * self.h[1 + j] / max(self.h[0], TINY)
+            total += near * near
+        return total
+
+    cdef void _image(self, const double *x, double *out) noexcept nogil:
+        """B x = (t, τ∘w)."""
+        cdef Py_ssize_t j
+        out[0] = x[self.d]
+        for j in range(self.d):
+            out[1 + j] = self.scales[j] * x[j]
+
+    cdef void _unscale(self, const double *u, double *out) noexcept nogil:
+        """out = W⁻¹u."""
+        cdef Py_ssize_t j
+        cdef double *v = self.v
+        cdef double across = dot(self.d + 1, v, u) - v[0] * u[0]
+        cdef double lead = across / (1.0 + v[0]) - u[0]
+        cdef double head = (v[0] * u[0] - across) / self.eta
+        for j in range(1, self.d + 1):
+            out[j] = (u[j] + lead * v[j]) / self.eta
+        out[0] = head
+
+    cdef double _square(self, const double *k) noexcept nogil:
+        """k_0² − ‖k_1‖², kept positive."""
+        cdef double norm = sqrt(dot(self.d, k + 1, k + 1))
+        return max((k[0] - norm) * (k[0] + norm), TINY)
+
+    cdef double _root(self, const double *k, double square, const double *dk) noexcept nogil:
+        """Largest t with k + t·dk in the cone: the least positive root of a quadratic.
+
+        It is at² + 2bt + square.
+        """
+        cdef double a = 2.0 * dk[0] * dk[0] - dot(self.d + 1, dk, dk)
+        cdef double b = 2.0 * k[0] * dk[0] - dot(self.d + 1, k, dk)
+        cdef double limit = -k[0] / dk[0] if dk[0] < 0 else INFINITY
+        cdef double pivot, first, second, inner = b * b - a * square
+        if not inner >= 0:
+            return limit
+        pivot = -(b + copysign(sqrt(inner), b))
+        first = pivot / a if a != 0 else INFINITY
+        second = square / pivot if pivot != 0 else INFINITY
+        if first > 0:
+            limit = min(limit, first)
+        return min(limit, second) if second > 0 else limit
+
+
+cdef struct Facets:
+    # The inequalities k ≥ 0 for one sign of every w_j, and D = h/k, dh = aim − D dk.
+    double *k
+    double *h
+    double *dk
+    double *dh
+    double *curve
+    double *aim
+    double *weight
+
+
+cdef class BoxNoise(Noise):
+    """t ≥ Στ_j|w_j| by a pair of inequalities for every feature with τ_j > 0.
+
+    k⁺ − k⁻ = 2w_j, and t = Στ_j(k⁺+k⁻)/2 holds throughout. With S = D⁺ + D⁻ and
+    V = Στ²/S the pairs leave diag(4D⁺D⁻/S) + (m,1)(m,1)ᵀ/V, m_j = τ_j(D⁺−D⁻)/S.
+    """
+
+    cdef Facets up, down
+    cdef double *slope  # m
+    cdef double spread  # V
+    cdef Py_ssize_t noisy
+
+    def __init__(self, scales):
+        cdef Py_ssize_t d = scales.size
+        self.d, self.memory = d, np.zeros(16 * d)
+        self.scales, self.slope = self._carve(0, d), self._carve(1, d)
+        self._facets(&self.up, 2)
+        self._facets(&self.down, 9)
+        self.noisy = np.count_nonzero(scales)
+        for j in range(d):
+            self.scales[j] = scales[j]
+
+    cdef void _facets(self, Facets *side, Py_ssize_t part) noexcept:
+        cdef Py_ssize_t d = self.d
+        side.k, side.h = self._carve(part, d), self._carve(part + 1, d)
+        side.dk, side.dh = self._carve(part + 2, d), self._carve(part + 3, d)
+        side.curve, side.aim = self._carve(part + 4, d), self._carve(part + 5, d)
+        side.weight = self._carve(part + 6, d)
+
+    cdef double support(self, const double *w) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double total = 0.0
+        for j in range(self.d):
+            total += self.scales[j] * fabs(w[j])
+        return total
+
+    cdef double lipschitz(self) noexcept nogil:
+        return sqrt(dot(self.d, self.scales, self.scales))
+
+    cdef double inside(self, double rows, double size, Py_ssize_t n) noexcept nogil:
+        """Each facet counts for no more than ten rows."""
+        rows *= min(2.0 * self.noisy / (LITTLE * n), 1.0)
+        return min(rows / max(size, TINY), 1.0 / EPS)
+
+    cdef void start(self, const double *x, double s, double inside, double mu) noexcept nogil:
+        """Set k at x, and an h whose products with it are even: h⁺ + h⁻ = sτ."""
+        cdef Py_ssize_t j
+        cdef double up, down, apart, excess = x[self.d] - self.support(x)
+        for j in range(self.d):
+            if self.scales[j] > 0:
+                apart = max(excess, TINY) / (self.noisy * self.scales[j])
+                up, down = 2.0 * max(x[j], 0.0) + apart, 2.0 * max(-x[j], 0.0) + apart
+                self.up.k[j], self.down.k[j] = up, down
+                self.up.h[j] = s * self.scales[j] * down / (up + down)
+                self.down.h[j] = s * self.scales[j] * up / (up + down)
+                self.up.weight[j] = up * self.up.h[j] / mu
+                self.down.weight[j] = down * self.down.h[j] / mu
+
+    cdef void scale(self, const double *x) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double up, down, spread = 0.0
+        for j in range(self.d):
+            if self.scales[j] > 0:
+                up = self.up.curve[j] = self.up.h[j] / self.up.k[j]
+                down = self.down.curve[j] = self.down.h[j] / self.down.k[j]
+                self.slope[j] = self.scales[j] * (up - down) / (up + down)
+                spread += self.scales[j] * self.scales[j] / (up + down)
+        self.spread = max(spread, TINY)
+
+    cdef void add_curvature(self, double *matrix, Py_ssize_t m) noexcept nogil:
+        cdef Py_ssize_t i, j, d = self.d
+        cdef double up, down, lead
+        for i in range(d):
+            if self.scales[i] > 0:
+                lead = self.slope[i] / self.spread
+                for j in range(i, d):  # m_j = 0 where τ_j = 0
+                    matrix[i * m + j] += lead * self.slope[j]
+                up, down = self.up.curve[i], self.down.curve[i]
+                matrix[i * m + i] += 4.0 * up * (down / (up + down))
+                matrix[i * m + d] += lead
+        matrix[d * m + d] += 1.0 / self.spread
+
+    cdef void correct(self, double target, double *right) noexcept nogil:
+        cdef Py_ssize_t j, d = self.d
+        cdef double total, lead = 0.0, multiplier = 0.0, sizes = 0.0
+        for j in range(d):
+            if self.scales[j] > 0:
+                self._aim(&self.up, j, target)
+                self._aim(&self.down, j, target)
+                total = self.up.aim[j] + self.down.aim[j]
+                lead += self.scales[j] * total / (self.up.curve[j] + self.down.curve[j])
+                multiplier += self.up.h[j] + self.down.h[j]
+                sizes += self.scales[j]
+        lead /= self.spread
+        for j in range(d):
+            if self.scales[j] > 0:
+                total = self.up.aim[j] + self.down.aim[j]
+                right[j] += self.up.h[j] - self.down.h[j]
+                right[j] += self.up.aim[j] - self.down.aim[j]
+                right[j] += self.slope[j] * (lead - total / self.scales[j])
+        right[d] += multiplier / max(sizes, TINY) + lead
+
+    cdef void _aim(self, Facets *side, Py_ssize_t j, double target) noexcept nogil:
+        """k·h → weight·target, less what the predictor's product is off by."""
+        cdef double product = side.weight[j] * target - side.dk[j] * side.dh[j]
+        side.aim[j] = product / side.k[j] - side.h[j]
+
+    cdef void move(self, const double *dx, bint corrected) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double up, down, total, rest, multiplier, rise = 0.0
+        for j in range(self.d):
+            if self.scales[j] > 0:
+                if not corrected:
+                    self.up.aim[j], self.down.aim[j] = -self.up.h[j], -self.down.h[j]
+                total = self.up.aim[j] + self.down.aim[j]
+                rise += self.scales[j] * total / (self.up.curve[j] + self.down.curve[j])
+                rise -= self.slope[j] * dx[j]
+        multiplier = (rise - dx[self.d]) / self.spread  # its move
+        for j in range(self.d):
+            if self.scales[j] > 0:
+                up, down = self.up.curve[j], self.down.curve[j]
+                rest = self.up.aim[j] + self.down.aim[j] - self.scales[j] * multiplier
+                self.up.dk[j] = (rest + 2.0 * down * dx[j]) / (up + down)
+                self.down.dk[j] = (rest - 2.0 * up * dx[j]) / (up + down)
+                self.up.dh[j] = self.up.aim[j] - up * self.up.dk[j]
+                self.down.dh[j] = self.down.aim[j] - down * self.down.dk[j]
+
+    cdef double longest(self) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double rate = 0.0
+        for j in range(self.d):
+            if self.scales[j] > 0:
+                rate = max(rate, -self.up.dk[j] / self.up.k[j])
+                rate = max(rate, -self.up.dh[j] / self.up.h[j])
+                rate = max(rate, -self.down.dk[j] / self.down.k[j])
+                rate = max(rate, -self.down.dh[j] / self.down.h[j])
+        return 1.0 / rate if rate > 0 else INFINITY
+
+    cdef void advance(self, double t) noexcept nogil:
+        cdef Py_ssize_t j
+        for j in range(self.d):
+            if self.scales[j] > 0:
+                self.up.k[j] = max(self.up.k[j] + t * self.up.dk[j], TINY)
+                self.up.h[j] = max(self.up.h[j] + t * self.up.dh[j], TINY)
+                self.down.k[j] = max(self.down.k[j] + t * self.down.dk[j], TINY)
+                self.down.h[j] = max(self.down.h[j] + t * self.down.dh[j], TINY)
+
+    cdef double distance(self, const double *v, double s) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double near, total = 0.0
+        for j in range(self.d):
+            near = max(fabs(v[j]) - s * self.scales[j], 0.0)
+            total += near * near
+        return total
+
+
+# -- the method --------------------------------------------------------------------
+
+
+cdef class Method:
+    """The method at the top on the `n` rows that were gathered."""
+
+    cdef SmallProblem problem
+    cdef Noise noise
+    cdef Steering steering
+    cdef Py_ssize_t n, m, d, least, read
+    cdef int steps
+    cdef double total, mu, gap
+    # Per row: e_i, c_i, m_i, u_i, a_i, 1−a_i, p_i, q_i, their moves, ⟨dx,e_i⟩, ‖e_i‖²;
+    # p_i/(1−a_i), q_i/a_i, θ_i/c_i, and room to work in.
+    cdef double *e
+    cdef double *c
+    cdef double *target
+    cdef double *u
+    cdef double *a
+    cdef double *rest
+    cdef double *p
+    cdef double *q
+    cdef double *da
+    cdef double *dp
+    cdef double *dq
+    cdef double *change
+    cdef double *square
+    cdef double *ratio_p
+    cdef double *ratio_q
+    cdef double *theta
+    cdef double *work
+    # Per column: x, dx, fold, fold + Σα_ie_i, Q; Newton's matrix.
+    cdef double *x
+    cdef double *dx
+    cdef double *fold
+    cdef double *combined
+    cdef double *penalty
+    cdef double *matrix
+    # √θ_i e_i of a block of rows, and their products, in either precision.
+    cdef double *block
+    cdef float *coarse_block
+    cdef float *coarse_matrix
+    cdef Py_ssize_t[::1] place  # among all rows
+    cdef double[::1] memory
+    cdef Py_ssize_t used
+
+    def __init__(self, SmallProblem problem, Steering steering, Py_ssize_t least):
+        cdef Py_ssize_t n = problem.n, m = problem.m
+        self.problem, self.steering = problem, steering
+        self.m, self.d, self.least = m, problem.d, least
+        scales = np.asarray(problem.scales)
+        if problem.kind == NONE:
+            self.noise = Noise()
+            self.noise.d = problem.d
+        elif problem.kind == BOX:
+            self.noise = BoxNoise(scales)
+        else:
+            self.noise = RoundNoise(scales, problem.kind == SPHERE)
+        # One block of memory for all: objects cost more than small problems do.
+        self.memory = np.empty(n * (m + 16) + m * (2 * m + 2 * BLOCK + 5))
+        self.place, self.used = np.empty(n, dtype=np.intp), 0
+        self.e = self._carve(n * m)
+        self.c, self.target, self.square = self._carve(n), self._carve(n), self._carve(n)
+        self.u, self.a, self.rest = self._carve(n), self._carve(n), self._carve(n)
+        self.p, self.q = self._carve(n), self._carve(n)
+        self.da, self.dp, self.dq = self._carve(n), self._carve(n), self._carve(n)
+        self.change, self.ratio_p = self._carve(n), self._carve(n)
+        self.ratio_q, self.theta, self.work = self._carve(n), self._carve(n), self._carve(n)
+        self.x, self.dx, self.fold = self._carve(m), self._carve(m), self._carve(m)
+        self.combined = self._carve(m)
+        self.penalty = &problem.penalty[0]
+        self.matrix, self.block = self._carve(m * m), self._carve(BLOCK * m)
+        self.coarse_block = <float *>self._carve(BLOCK * m)
+        self.coarse_matrix = <float *>self._carve(m * m)
+
+    cdef double *_carve(self, Py_ssize_t size) noexcept:
+        self.used += size
+        return &self.memory[self.used - size]
+
+    cdef void gather(self, const unsigned char[::1] inside) noexcept nogil:
+        """Take over the rows that are marked."""
+        cdef Py_ssize_t i, n = 0
+        for i in range(self.problem.n):
+            if inside[i]:
+                self.problem.extend(i, self.e + n * self.m)
+                self.c[n] = self.problem.weights[i]
+                self.target[n] = self.problem.targets[i]
+                self.square[n] = dot(self.m, self.e + n * self.m, self.e + n * self.m)
+                self.place[n] = i
+                n += 1
+        self.n = n
+
+    cdef void settle(self, double[::1] a, unsigned char[::1] inside) noexcept nogil:
+        """Fold the rows that the next steps will not move across the margin.
+
+        Those are farther from it than `settled_moves` times their last move and a usual
+        move, on the side that a_i is on. Only where few enough are left, and no fewer
+        than `least`, is anything done.
+        """
+        cdef Py_ssize_t i, k, kept = 0, n = self.n
+        cdef double usual = 0.0
+        cdef bint near
+        for i in range(n):
+            usual += self.change[i] * self.change[i]
+        usual = sqrt(usual / n)
+        for i in range(n):
+            near = fabs(self.u[i]) <= self.steering.settled_moves * fabs(self.change[i]) + usual
+            near = near or (self.u[i] > 0) != (self.a[i] > 0.5)
+            self.work[i] = near
+            kept += near
+        if not self.least <= kept <= n // 2:
+            return
+        kept = 0
+        for i in range(n):
+            if self.work[i] > 0:
+                self._copy_row(i, kept)
+                kept += 1
+                continue
+            inside[self.place[i]] = 0
+            a[self.place[i]] = self.u[i] > 0
+            if self.u[i] > 0:
+                self.total += self.c[i] * self.target[i]
+                for k in range(self.m):
+                    self.fold[k] += self.c[i] * self.e[i * self.m + k]
+        self.n = kept
+
+    cdef void _copy_row(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Row i takes the place of row k."""
+        cdef Py_ssize_t j
+        for j in range(self.m):
+            self.e[k * self.m + j] = self.e[i * self.m + j]
+        self.c[k], self.target[k], self.square[k] = self.c[i], self.target[i], self.square[i]
+        self.u[k], self.a[k], self.rest[k] = self.u[i], self.a[i], self.rest[i]
+        self.p[k], self.q[k], self.place[k] = self.p[i], self.q[i], self.place[i]
+
+    cdef void scatter(self, double[::1] x, double[::1] a) noexcept nogil:
+        """Write x, and the a_i of the rows that are left."""
+        cdef Py_ssize_t k
+        for k in range(self.m):
+            x[k] = self.x[k]
+        for k in range(self.n):
+            a[self.place[k]] = self.a[k]
+
+    cdef void run(
+        self, double goal, double[::1] a, unsigned char[::1] inside, bint shrinks
+    ) noexcept nogil:
+        """Step to the relative gap `goal`; x, a, steps and gap are what comes of it.
+
+        Where it `shrinks`, rows are settled on the way: their a_i is written, their mark
+        `inside` taken away.
+        """
+        cdef double beyond, length
+        self.steps, self.read, self.gap = 0, self.n, INFINITY
+        if self.n == 0 or not self._least_squares():
+            return
+        beyond = self._enter()
+        while True:
+            self._lift()
+            self.mu = self._complementarity()
+            if self.steps == 0:
+                self._start_noise(beyond)
+            self.gap = self._relative_gap()
+            if not self.gap > goal or self.steps == self.steering.most_steps:
+                return
+            if not self._factorise():
+                return
+            length = self._solve(False, 0.0)
+            length = self._solve(True, self._target(length))
+            length = min(1.0, self.steering.to_boundary * length)
+            if not length > EPS:
+                return
+            self._advance(length)
+            self.steps += 1
+            self.read += self.n
+            if shrinks:
+                self.settle(a, inside)
+
+    cdef bint _least_squares(self) noexcept nogil:
+        """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise; t stays 0."""
+        cdef Py_ssize_t i, j, d = self.d, m = self.m
+        for i in range(self.n):
+            self.a[i] = 0.5 * self.target[i]
+            self.work[i] = 0.5 * self.c[i]
+        self._gram()
+        self._lift()
+        for j in range(m):
+            self.matrix[j * m + j] += self.penalty[j]
+            self.x[j] = self.combined[j]
+        if self.problem.noisy:
+            for j in range(m):
+                self.matrix[min(j, d) * m + max(j, d)] = 0.0
+            self.matrix[d * m + d], self.x[d] = 1.0, 0.0
+        if not self._cholesky():
+            return False
+        self._divide(self.x)
+        if self.problem.kind == BOX and self.n < d:  # on the margin there is no inside
+            for j in range(m):
+                self.x[j] *= 0.5
+        return True
+
+    cdef double _enter(self) noexcept nogil:
+        """Go inside all bounds: t beyond Ω(w), by a share of it that is returned."""
+        cdef Py_ssize_t i, n = self.n, d = self.d
+        cdef double omega, distance, mass = 0.0, weight = 0.0, beyond = 0.0
+        cdef double inside = self.steering.start_inside
+        cdef double least = self.steering.least_distance
+        products(n, self.m, self.e, self.x, self.u)
+        for i in range(n):
+            self.u[i] = self.target[i] - self.u[i]
+            self.a[i] = 0.5 * self.u[i]
+        if self.problem.noisy:
+            omega = inside * self.noise.lipschitz() * sqrt(dot(d, self.x, self.x))
+            omega = max(max(self.noise.support(self.x), omega), least)
+            weight = -self.fold[d]
+            for i in range(n):
+                self.u[i] -= omega * self.e[i * self.m + d]
+                mass += self.c[i]
+                weight -= 0.5 * self.c[i] * self.e[i * self.m + d]
+            distance = 0.5 * self._distance() * mass
+            beyond = max(self.noise.inside(distance, weight * omega, n), least)
+            self.x[d] = (1.0 + beyond) * omega
+            for i in range(n):
+                self.u[i] -= beyond * omega * self.e[i * self.m + d]
+        distance = self._distance()
+        for i in range(n):
+            self.a[i] = min(max(self.a[i], inside), 1.0 - inside)
+            self.rest[i] = 1.0 - self.a[i]
+            self.p[i] = max(self.u[i], 0.0) + distance
+            self.q[i] = self.p[i] - self.u[i]
+        return beyond
+
+    cdef double _distance(self) noexcept nogil:
+        """Mean distance from the margin."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.n):
+            total += fabs(self.u[i])
+        return max(total / self.n, self.steering.least_distance)
+
+    cdef void _start_noise(self, double inside) noexcept nogil:
+        """A multiplier that balances s = Σα_iρ_i."""
+        cdef Py_ssize_t i
+        cdef double least = 0.0
+        if not self.problem.noisy:
+            return
+        for i in range(self.n):
+            least += EPS * self.c[i]
+        least = max(max(-self.combined[self.d], least), TINY)
+        self.noise.start(self.x, least, inside, self.mu)
+
+    cdef void _lift(self) noexcept nogil:
+        """combined = fold + Σα_ie_i."""
+        cdef Py_ssize_t i, j
+        for i in range(self.n):
+            self.theta[i] = self.c[i] * self.a[i]
+        combined(self.n, self.m, self.e, self.theta, self.combined)
+        for j in range(self.m):
+            self.combined[j] += self.fold[j]
+
+    cdef double _complementarity(self) noexcept nogil:
+        """μ, the mean product of the rows."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.n):
+            total += self.rest[i] * self.p[i] + self.a[i] * self.q[i]
+        return max(total, TINY) / (2.0 * self.n)
+
+    cdef bint _factorise(self) noexcept nogil:
+        """Weights θ/c, the scaling of the noise, and the factor of Newton's matrix."""
+        cdef Py_ssize_t i, j, n = self.n
+        cdef double theta, whole = 0.0
+        for i in range(n):
+            self.ratio_p[i] = self.p[i] / self.rest[i]
+            self.ratio_q[i] = self.q[i] / self.a[i]
+            self.theta[i] = 1.0 / (self.ratio_p[i] + self.ratio_q[i])
+            whole += self.c[i] * self.theta[i]
+        for i in range(n):
+            theta = self.c[i] * self.theta[i]
+            if not (theta * self.square[i] * n > 1.0 or theta * n > LITTLE * whole):
+                theta = 0.0
+            self.work[i] = theta
+        self._gram()
+        for j in range(self.m):
+            self.matrix[j * self.m + j] += self.penalty[j]
+        self.noise.scale(self.x)
+        self.noise.add_curvature(self.matrix, self.m)
+        return self._cholesky()
+
+    cdef double _solve(self, bint corrected, double target) noexcept nogil:
+        """dx and all that moves with it, of the predictor or of the step.
+
+        The step aims at products of `target`, less what those of the predictor are off
+        by. Return the largest length that stays inside.
+        """
+        cdef Py_ssize_t i, j
+        cdef double aim, da, dp, dq, a, rest, rate = 0.0
+        for i in range(self.n):
+            aim = self.u[i]
+            if corrected:
+                self.dp[i] = (target + self.da[i] * self.dp[i]) / self.rest[i]
+                self.dq[i] = (target - self.da[i] * self.dq[i]) / self.a[i]
+                aim += self.dq[i] - self.dp[i]
+            self.da[i] = aim
+            self.work[i] = self.c[i] * self.theta[i] * aim
+        combined(self.n, self.m, self.e, self.work, self.dx)
+        for j in range(self.m):
+            self.dx[j] += self.combined[j] - self.penalty[j] * self.x[j]
+        if corrected:
+            self.noise.correct(target, self.dx)
+        self._divide(self.dx)
+        products(self.n, self.m, self.e, self.dx, self.change)
+        for i in range(self.n):
+            a, rest = self.a[i], self.rest[i]
+            da = self.theta[i] * (self.da[i] - self.change[i])
+            dp = self.ratio_p[i] * da - self.p[i]
+            dq = -self.ratio_q[i] * da - self.q[i]
+            if corrected:
+                dp += self.dp[i]
+                dq += self.dq[i]
+            rate = max(rate, max(da / rest, -da / a))
+            rate = max(rate, max(-dp / self.p[i], -dq / self.q[i]))
+            self.da[i], self.dp[i], self.dq[i] = da, dp, dq
+        self.noise.move(self.dx, corrected)
+        rate = 1.0 / rate if rate > 1.0 else 1.0 / self.steering.to_boundary
+        return min(rate, self.noise.longest())
+
+    cdef double _target(self, double length) noexcept nogil:
+        """σμ by Mehrotra's rule, for a predictor that may go so far."""
+        cdef Py_ssize_t i
+        cdef double after, first = 0.0, second = 0.0
+        length = min(length, 1.0)
+        for i in range(self.n):
+            first += self.rest[i] * self.dp[i] - self.da[i] * self.p[i]
+            first += self.a[i] * self.dq[i] + self.da[i] * self.q[i]
+            second += self.da[i] * (self.dq[i] - self.dp[i])
+        after = 1.0 + (first + length * second) * length / (2.0 * self.n * self.mu)
+        return self.mu * min(max(after, 0.0), 1.0) ** 3
+
+    cdef void _advance(self, double t) noexcept nogil:
+        """Go on by a step of length t."""
+        cdef Py_ssize_t i, j
+        for j in range(self.m):
+            self.x[j] += t * self.dx[j]
+        for i in range(self.n):
+            self.u[i] -= t * self.change[i]
+            self.rest[i] = max(self.rest[i] - t * self.da[i], TINY)
+            self.a[i] = max(self.a[i] + t * self.da[i], TINY)
+            self.p[i] += t * self.dp[i]
+            self.q[i] += t * self.dq[i]
+        self.noise.advance(t)
+
+    cdef double _relative_gap(self) noexcept nogil:
+        """The gap at x and α over the primal value, split as in theory §6.1."""
+        cdef Py_ssize_t i, j, last = self.m - 1
+        cdef double positive, hinge = 0.0, complementarity = 0.0
+        cdef double primal, quadratic, s = 0.0, stationarity = 0.0
+        for i in range(self.n):
+            positive = self.c[i] * max(self.u[i], 0.0)
+            hinge += positive
+            complementarity += positive - self.c[i] * self.a[i] * self.u[i]
+        primal = hinge + self.total
+        for j in range(self.m):
+            quadratic = 0.5 * self.penalty[j] * self.x[j]
+            primal += (quadratic - self.fold[j]) * self.x[j]
+            stationarity += (quadratic - self.combined[j]) * self.x[j]
+        if self.problem.noisy:
+            s = max(-self.combined[self.d], 0.0)
+        stationarity += 0.5 * self.noise.distance(self.combined, s)
+        if self.problem.centred:
+            s = self.combined[last]
+            if self.penalty[last] > 0:
+                stationarity += 0.5 * s * s / self.penalty[last]
+            else:
+                stationarity += s * self.x[last] + fabs(s) * (1.0 + fabs(self.x[last]))
+        positive = max(complementarity, 0.0) + max(stationarity, 0.0)
+        return positive / max(fabs(primal), self.problem.least_scale)
+
+    # -- algebra
+
+    cdef void _gram(self) noexcept nogil:
+        """matrix = Σ work_i e_ie_iᵀ, the triangle [i, j ≥ i] of the rows."""
+        cdef Py_ssize_t i, j, used = 0, m = self.m
+        cdef double root, size = 0.0
+        cdef bint coarse
+        for i in range(self.n):
+            size += self.work[i] * self.square[i]
+        coarse = COARSE * size <= LITTLE
+        for j in range(m * m):
+            self.matrix[j] = 0.0
+        for i in range(self.n):
+            if self.work[i] > 0.0:
+                root = sqrt(self.work[i])
+                if coarse:
+                    for j in range(m):
+                        self.coarse_block[used * m + j] = <float>(root * self.e[i * m + j])
+                else:
+                    for j in range(m):
+                        self.block[used * m + j] = root * self.e[i * m + j]
+                used += 1
+            if used == BLOCK or (i == self.n - 1 and used > 0):
+                self._add_block(used, coarse)
+                used = 0
+
+    cdef void _add_block(self, Py_ssize_t used, bint coarse) noexcept nogil:
+        """Add the products of a block of rows to the matrix."""
+        cdef int m = self.m, k = used
+        cdef Py_ssize_t i, j
+        cdef double one = 1.0
+        cdef float single = 1.0, nothing = 0.0
+        if not coarse:
+            dsyrk("L", "N", &m, &k, &one, self.block, &m, &one, self.matrix, &m)
+            return
+        ssyrk(
+            "L", "N", &m, &k, &single, self.coarse_block, &m, &nothing,
+            self.coarse_matrix, &m,
+        )
+        for i in range(m):
+            for j in range(i, m):
+                self.matrix[i * m + j] += self.coarse_matrix[i * m + j]
+
+    cdef bint _cholesky(self) noexcept nogil:
+        """Factorise the matrix in place; False if it has no factor."""
+        cdef int m = self.m, failed = 0
+        dpotrf("L", &m, self.matrix, &m, &failed)
+        return failed == 0
+
+    cdef void _divide(self, double *right) noexcept nogil:
+        """Solve with the factorised matrix, in place."""
+        cdef int m = self.m, one = 1, failed = 0
+        dpotrs("L", &m, &one, self.matrix, &m, right, &m, &failed)
+
+
+cdef double dot(Py_ssize_t size, const double *a, const double *b) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef double total = 0.0
+    for j in range(size):
+        total += a[j] * b[j]
+    return total
+
+
+cdef void products(
+    Py_ssize_t n, Py_ssize_t m, const double *rows, const double *x, double *out
+) noexcept nogil:
+    """out_i = ⟨x, row i⟩."""
+    cdef int height = m, width = n, step = 1
+    cdef double one = 1.0, zero = 0.0
+    dgemv(
+        "T", &height, &width, &one, <double *>rows, &height, <double *>x, &step, &zero,
+        out, &step,
+    )
+
+
+cdef void combined(
+    Py_ssize_t n, Py_ssize_t m, const double *rows, const double *a, double *out
+) noexcept nogil:
+    """out = Σ a_i row i."""
+    cdef int height = m, width = n, step = 1
+    cdef double one = 1.0, zero = 0.0
+    dgemv(
+        "N", &height, &width, &one, <double *>rows, &height, <double *>a, &step, &zero,
+        out, &step,
+    )
+
+
+# -- working sets ------------------------------------------------------------------
+
+
+def minimise(
+    SmallProblem problem,
+    double goal,
+    Steering steering,
+    Py_ssize_t least,
+    Py_ssize_t many,
+    slack=None,
+    Py_ssize_t few=0,
+):
+    """Step to the relative gap `goal`; return (x, α/c, steps, rows read, gap).
+
+    With about known slacks u_i steps are taken on at least `few` rows, those nearest to
+    the margin, else on all. Others have α_i = c_i where u_i > 0 and 0 elsewhere; they
+    are folded. The slacks at the solution show which of them were wrong: these join,
+    and those that are the nearest now, until what is wrong costs a little of the goal
+    at most. Where more than `many` rows would have to join, steps are taken on all.
+    Rows of no weight never matter.
+    """
+    cdef Py_ssize_t i, n = problem.n, rounds = 0, steps = 0, read = 0
+    cdef double gap, scale, lost, distance = 0.0
+    cdef bint all_rows = slack is None, tried_all = False, shrinks
+    cdef Method method = Method(problem, steering, least)
+    answer, shares = np.empty(problem.m), np.zeros(n)
+    cdef double[::1] u = np.zeros(n) if all_rows else np.array(slack, dtype=np.float64)
+    cdef double[::1] a = shares, x = answer, work = np.empty(n)
+    cdef unsigned char[::1] inside = np.zeros(n, dtype=np.uint8)
+    few = min(max(few, least), n)
+    with nogil:
+        while True:
+            if not all_rows:
+                all_rows = add_nearest(u, few, distance, inside) > many
+            shrinks = not tried_all if all_rows else rounds < 2
+            if all_rows:
+                tried_all = True
+                for i in range(n):
+                    inside[i] = problem.weights[i] > 0
+            settle(problem, u, inside, a, work, method)
+            method.gather(inside)
+            method.run((1.0 - LITTLE) * goal, a, inside, shrinks)
+            method.scatter(x, a)
+            steps, read = steps + method.steps, read + method.read
+            gap, lost, scale = method.gap, INFINITY, 1.0
+            if gap <= goal:
+                problem.multiply(&x[0], &work[0])
+                lost = unsettle(problem, method.x, work, u, inside, a, &scale, &distance)
+            if lost <= LITTLE * goal * scale or (all_rows and not shrinks):
+                break
+            all_rows, few, rounds = not gap <= goal, least, rounds + 1
+    return answer, shares, steps, read, gap
+
+
+cdef Py_ssize_t add_nearest(
+    const double[::1] slack, Py_ssize_t few, double least, unsigned char[::1] inside
+) noexcept nogil:
+    """Mark so many rows nearest to the margin, and all as near; return how many.
+
+    How near they are is found by halving, 64 times at most: a number has fewer bits.
+    """
+    cdef Py_ssize_t i, count, n = slack.shape[0]
+    cdef double middle, low = 0.0, high = 0.0
+    for i in range(n):
+        high = max(high, fabs(slack[i]))
+    for _ in range(64):
+        middle, count = 0.5 * (low + high), 0
+        for i in range(n):
+            count += not fabs(slack[i]) > middle
+        if count < few:
+            low = middle
+        else:
+            high = middle
+        if count == few:
+            break
+    count, high = 0, max(high, least)
+    for i in range(n):
+        inside[i] = inside[i] or not fabs(slack[i]) > high
+        count += inside[i]
+    return count
+
+
+cdef void settle(
+    SmallProblem problem,
+    const double[::1] slack,
+    const unsigned char[::1] inside,
+    double[::1] a,
+    double[::1] work,
+    Method method,
+) noexcept nogil:
+    """Put the other rows to their bounds; the method's fold gains what they leave."""
+    cdef Py_ssize_t i, j
+    method.total = problem.total
+    for i in range(problem.n):
+        a[i] = 1.0 if slack[i] > 0.0 else 0.0
+        work[i] = 0.0 if inside[i] else problem.weights[i] * a[i]
+        method.total += work[i] * problem.targets[i]
+    problem.combine(&work[0], method.fold)
+    for j in range(problem.m):
+        method.fold[j] += problem.fold[j]
+
+
+cdef double unsettle(
+    SmallProblem problem,
+    const double *x,
+    const double[::1] margins,
+    double[::1] slack,
+    unsigned char[::1] inside,
+    const double[::1] a,
+    double *scale,
+    double *distance,
+) noexcept nogil:
+    """Write the slacks at x; mark rows at the wrong bound, return what they cost.
+
+    Write what gaps are relative to, and the mean distance of those rows too.
+    """
+    cdef Py_ssize_t i, j
+    cdef double lost = 0.0, wrong = 0.0, value = problem.total
+    for j in range(problem.m):
+        value += (0.5 * problem.penalty[j] * x[j] - problem.fold[j]) * x[j]
+    for i in range(problem.n):
+        slack[i] = problem.targets[i] - margins[i]
+        value += problem.weights[i] * max(slack[i], 0.0)
+        if not inside[i] and (slack[i] > 0.0) != (a[i] > 0.0):
+            lost += problem.weights[i] * fabs(slack[i])
+            wrong += problem.weights[i]
+            inside[i] = problem.weights[i] > 0
+    scale[0], distance[0] = max(value, problem.least_scale), lost / max(wrong, TINY)
+    return lost

@@ -1,1 +1,0 @@
-"""Problems that differ in their labels alone, solved together."""

@@ -1,1 +1,0 @@
-"""Compiled code for programs that solve many small problems."""

@@ -1,0 +1,86 @@
+"""About where the slacks of a problem are, by steps that share one matrix.
+
+The alternating direction method of multipliers (Boyd et al., Found. Trends Mach. Learn.
+2011) on min ½⟨x,Qx⟩ + Σc_i[s_i]_+ with s_i = u_i(x), rows e_i = (x_i, 1), x = (w, b)
+and the metric τc_i on row i. In a_i, the share of c_i over τ, a step is
+
+    (Q + τΣc_i e_i e_iᵀ + βD) x = τΣ c_i y_i (m_i − s_i + a_i + ρ_iΩ) e_i ,
+    g_i = a_i + u_i(x) ,   a_i ← min(max(g_i, 0), 1/τ) ,   s_i ← g_i − a_i .
+
+y_i² = 1: the matrix is the same whatever the labels. Problems that differ in their
+labels alone take two products of matrices a step together. Under noise Ω(x) = ‖√D x‖ is
+replaced by the parabola that touches it from above at the last x, whose curvature is
+β = Σα_iρ_i/Ω. With TᵀMT = I and TᵀDT = diag(δ), where M is the rest of the matrix, its
+inverse is T diag(1/(1+βδ)) Tᵀ.
+
+A few steps do not lead to x, but most rows are on their side of the margin then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wideberth.problem import Problem
+from wideberth.problem.limits import COARSE, LITTLE, TINY
+
+#: Metric τ of the rows (flat from 0.1 to 0.3 on digits and wine).
+_METRIC = 0.2
+#: Factor by which each step is taken too far, as is usual in this method (Boyd et al.,
+#: §3.4.3: 1.5 to 1.8).
+_RELAXATION = 1.7
+#: Number of steps (digits and 20 000×50, ten classes: 10 and 20 take a tenth longer).
+_STEPS = 15
+
+
+def can_be_estimated(problem: Problem) -> bool:
+    """Whether the noise is smooth, if there is any, and nothing is folded."""
+    plain = problem.folded is None and problem.penalty == 0
+    return plain and (problem.noise.smooth or not problem.radii.any())
+
+
+def estimated_slacks(problem: Problem, labels: np.ndarray) -> np.ndarray | None:
+    """Slacks of all rows under each of the labels, of shape (problems, n).
+
+    None where weights or features are out of all proportion.
+    """
+    n, d, b = problem.n, problem.rows.d, problem.intercept
+    metric, noise = _METRIC * problem.weights, np.zeros(d + (b is not None))
+    E = np.ones((n, noise.size))
+    E[:, :d] = problem.rows.array
+    # In float32, twice as quick, while its rounding stays far below that of ½‖w‖².
+    coarse = COARSE * float(metric @ np.einsum("ij,ij->i", E, E)) <= LITTLE
+    real = np.float32 if coarse else np.float64
+    E = E.astype(real, copy=False)
+    weighted = E * metric.astype(real)[:, None]
+    matrix = np.asarray(weighted.T @ E, dtype=np.float64)
+    matrix.reshape(-1)[:: noise.size + 1] += np.append(
+        np.ones(d), [b] * (noise.size - d)
+    )
+    try:
+        T = np.linalg.inv(np.linalg.cholesky(matrix)).T
+    except np.linalg.LinAlgError:
+        return None
+    delta = np.zeros(noise.size, real)
+    if problem.radii.any():
+        noise[:d] = problem.noise.shape.squares
+        delta, U = np.linalg.eigh(T.T * noise @ T)
+        delta, T = delta.astype(real), T @ U
+    noise, T, y = noise.astype(real), T.astype(real), labels.astype(real)
+    target, moves = y * problem.targets.astype(real), y * problem.radii.astype(real)
+    pull = (metric * problem.radii).astype(real)
+    low, high = np.minimum(y, 0.0) / _METRIC, np.maximum(y, 0.0) / _METRIC
+    a, rest, omega = np.zeros_like(y), np.zeros_like(y), np.zeros((len(y), 1), real)
+    for _ in range(_STEPS):
+        beta = ((a * y) @ pull)[:, None] / np.maximum(omega, TINY, dtype=np.float64)
+        goal = target + moves * omega
+        x = ((goal - rest + a) @ weighted @ T / (1.0 + beta * delta)).astype(real) @ T.T
+        omega = np.sqrt((x * x) @ noise)[:, None]
+        slack = target + moves * omega
+        slack -= x @ E.T
+        g = _RELAXATION * slack
+        g += (1.0 - _RELAXATION) * rest
+        g += a
+        a = np.minimum(np.maximum(g, low), high)
+        rest = g - a
+    slack *= y
+    return slack.astype(np.float64)

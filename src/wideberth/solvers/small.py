@@ -1,0 +1,157 @@
+"""Small problems: the compiled interior-point method, then the certificate.
+
+A table that fits a cache costs NumPy's calls, not arithmetic. Such problems go to
+`kernels/interior.pyx` in one call, without screening and rounds. It leaves rows out
+itself, once they are clearly on one side of the margin, and takes them back where that
+was wrong. Where slacks are about known it begins with the rows nearest to the margin:
+from points of this or of a neighbouring problem, or on larger tables from
+`estimate.py`.
+
+Nothing here is trusted: the pair of points that comes back is evaluated on the problem
+as given, and where it proves too little `driver.py` goes on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wideberth.kernels.interior import Kind, SmallProblem, Steering, minimise
+from wideberth.problem import Problem
+from wideberth.problem.arrays import is_foreign
+from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, LITTLE, MOST_STEPS
+from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.estimate import can_be_estimated, estimated_slacks
+from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
+from wideberth.solvers.newton.solver import Newton
+
+#: Largest number of entries of a dense table that is taken, 8 MB of float64 (20 000×50
+#: takes a half to all of the time that rounds or sweeps take).
+_MOST_ENTRIES = 1 << 20
+#: Largest number of entries at which steps on all rows take no longer than an estimate
+#: of their slacks and steps on few (569×30 takes half the time, 4 000×20 and 4 601×57
+#: as long, 1 797×64 and 20 000×50 up to twice and four times as long).
+_STEPPED_ENTRIES = 1 << 16
+
+_STEERING = Steering(
+    SETTINGS.start_inside,
+    SETTINGS.least_distance,
+    SETTINGS.to_boundary,
+    SETTINGS.settled_moves,
+    MOST_STEPS,
+)
+
+
+def is_small(problem: Problem) -> bool:
+    """Whether the compiled method takes the problem: known noise and a small table."""
+    n, d = problem.n, problem.rows.d
+    if not problem.noise.proportional or is_foreign(problem.y) or d > FEW_FEATURES:
+        return False
+    dense = isinstance(problem.rows.X, np.ndarray)
+    if n * d > (_MOST_ENTRIES if dense else CACHED_ENTRIES):
+        return False
+    shape = problem.noise.shape
+    return shape.dual_order in (1.0, 2.0) and hasattr(shape, "scales")
+
+
+def begins_with_estimate(problem: Problem) -> bool:
+    """Whether an estimate of its slacks saves a small problem time."""
+    large = problem.n * problem.rows.d > _STEPPED_ENTRIES
+    return large and can_be_estimated(problem)
+
+
+class Small(Newton):
+    """Newton's method on small problems, and that of all where it does not do.
+
+    `slack` may hold slacks to begin with.
+    """
+
+    quick = True
+
+    def __init__(self, slack: np.ndarray | None = None):
+        self.slack = slack
+
+    def run(self, problem, control, start=None, decided=None):
+        """By the compiled method from the slacks of `start`, if there is one."""
+        slack, few = self.slack, 0
+        if start is not None:
+            slack, few = start.point.slack, start.rows
+        few = few if isinstance(few, int) else 0
+        found = solve_small(problem, control, slack, few)
+        return super().run(problem, control, start, decided) if found is None else found
+
+
+def solve_small(
+    problem: Problem, control: Control, slack: np.ndarray | None = None, few: int = 0
+) -> Outcome | None:
+    """Solve a problem that `is_small`; None where the tolerance is not proven.
+
+    With about known slacks it begins on the rows nearest to the margin, on `few` at
+    least. It is not tried under a limit of steps that it might have to stop at.
+    """
+    room = 0 if control.exhausted() else control.max_iter - control.steps
+    if room < MOST_STEPS:
+        return None
+    n, d = problem.n, problem.rows.d
+    if slack is None and begins_with_estimate(problem):
+        estimate = estimated_slacks(problem, problem.y[None])
+        slack = None if estimate is None else estimate[0]
+    x, alpha, gap = _minimised(problem, control, 0.5 * control.target, slack, few)
+    if not np.isfinite(gap):
+        return None
+    b = None if problem.intercept is None else float(x[-1])
+    found = Outcome(problem.at(x[:d], b), problem.dual_at(alpha))
+    if not found.proves(control.tol):
+        return None
+    control.record(problem.rows.passes.count, found.certificate, (n, 0, 0))
+    return found
+
+
+def _minimised(
+    problem: Problem,
+    control: Control,
+    goal: float,
+    slack: np.ndarray | None = None,
+    few: int = 0,
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """x = (w, t, b), α, and the relative gap that the steps got to."""
+    n, least = problem.n, SETTINGS.rows_per_feature * problem.rows.d
+    few, many = max(few, int(LITTLE * n)), int(SETTINGS.copy_share * n)
+    small = _small_problem(problem)
+    x, share, steps, read, gap = minimise(
+        small, goal, _STEERING, least, many, slack, few
+    )
+    control.steps += steps
+    problem.rows.passes.add(STEP_PRODUCTS * read)
+    return x, problem.weights * share, gap
+
+
+def _small_problem(problem: Problem) -> SmallProblem:
+    """The problem as the kernel takes it."""
+    shape, fold, d = problem.noise.shape, problem.folded, problem.rows.d
+    kind, scales, s = Kind.NONE, np.empty(d), problem.outside.scale
+    scales[:] = shape.scales
+    if (s > 0 or problem.radii.any()) and scales.any():
+        kind = Kind.BOX if shape.dual_order == 1 else Kind.ROUND
+        kind = Kind.SPHERE if shape.isotropic else kind
+    folded = np.zeros(d + (kind != Kind.NONE) + (problem.intercept is not None))
+    if fold is not None:
+        folded[:d] = fold.d
+        if problem.intercept is not None:
+            folded[-1] = fold.balance
+    if kind != Kind.NONE:
+        folded[d] = -s
+    return SmallProblem(
+        problem.rows.array,
+        *(_vector(problem.y), _vector(problem.targets), _vector(problem.weights)),
+        _vector(problem.radii),
+        folded,
+        0.0 if fold is None else float(fold.total),
+        scales,
+        kind,
+        problem.intercept,
+        problem.least_scale,
+    )
+
+
+def _vector(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values, dtype=np.float64)

@@ -1,0 +1,428 @@
+"""Small problems take the compiled method, and other solvers where it does not do."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from sklearn.datasets import load_digits
+
+from problems import PENALISED_SHAPES, TARGETS, make_problem, problems
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
+from wideberth.estimators import one_look
+from wideberth.problem import Problem
+from wideberth.solvers import small
+from wideberth.solvers.attempts import prove
+from wideberth.solvers.base import Control
+from wideberth.solvers.estimate import can_be_estimated, estimated_slacks
+from wideberth.solvers.registry import choose_solver, get_solver
+from wideberth.solvers.small import Small, begins_with_estimate, is_small, solve_small
+
+STEPS = 6  # products over the rows in a step
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """Whether the compiled method served each problem that it was tried on."""
+    found = []
+
+    def watched(*problem):
+        outcome = solve_small(*problem)
+        found.append(outcome is not None)
+        return outcome
+
+    monkeypatch.setattr(small, "solve_small", watched)
+    return found
+
+
+def data(n=120, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1, -1)
+
+
+# -- answers ---------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(
+    problem=problems(
+        shapes=PENALISED_SHAPES, norm_penalties=(0.0, 0.3), targets=TARGETS
+    )
+)
+def test_the_answer_is_that_of_rounds(problem):
+    found, other = (
+        prove(problem, Control(tol=1e-7), None, solver.solve)
+        for solver in (Small(), get_solver("newton"))
+    )
+    assert found.proves(1e-7) or not other.proves(1e-7)
+    if found.proves(1e-7) and other.proves(1e-7):
+        scale = max(other.point.value, problem.least_scale)
+        assert abs(found.point.value - other.point.value) <= 2e-7 * scale
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 0.5])
+@pytest.mark.parametrize("noise", ["l2", "linf", np.array([0.0, 1.0, 2.0, 0.5, 1, 1])])
+@pytest.mark.parametrize("radius", [0.0, 0.1])
+def test_its_steps_are_those_of_rounds(noise, radius, intercept, served):
+    """Rows that are left out of the Gram matrix, or settled, may cost a few."""
+    X, y = data()
+    options = {"radius": radius, "noise": noise, "fit_intercept": intercept is not None}
+    options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-6}
+    found = solve(X, y, **options)
+    other = solve(X, y, solver="newton", screening=None, **options)
+    assert served == [True]
+    assert found.solver == "newton"
+    assert found.converged
+    assert len(found.trace) == 1
+    assert found.n_iter <= other.n_iter + 4
+    assert abs(found.primal - other.primal) <= 2e-6 * other.primal
+    assert found.passes <= STEPS * (found.n_iter + 1) + 4
+
+
+def test_radii_weights_and_penalties_are_considered(served):
+    X, y = data()
+    rng = np.random.default_rng(1)
+    options = {"radius": rng.uniform(0, 0.2, 120), "norm_penalty": 0.3}
+    options["sample_weight"] = np.where(rng.random(120) < 0.2, 0.0, rng.random(120))
+    forms = X, X.astype(np.float32), np.asfortranarray(X), X[:, ::-1], sp.csr_array(X)
+    for form in forms:
+        found = solve(form, y, **options)
+        other = solve(form, y, solver="newton", **options)
+        assert found.converged
+        assert abs(found.primal - other.primal) <= 2e-6 * other.primal
+    assert served == [True] * 5
+
+
+def test_it_goes_on_beyond_the_tolerance_where_data_fits_a_cache():
+    assert solve(*data(), tol=1e-4).relative_gap <= 1e-8
+
+
+def test_a_start_tells_which_rows_to_step_on():
+    X, y = data(n=600)
+    options = {"C": 10.0, "tol": 1e-5}
+    found = solve(X, y, **options)
+    again = solve(X, y, init=(found.w, found.b, 0.9 * found.alpha), **options)
+    assert again.converged
+    assert again.passes < 0.5 * found.passes
+
+
+def test_a_path_takes_its_steps_on_few_rows(served):
+    X, y = data(n=600)
+    options = {"Cs": np.geomspace(0.1, 10, 20), "radii": [0.0, 0.1], "tol": 1e-5}
+    found = path(X, y, **options)
+    assert len(served) == 40
+    other = path(X, y, solver="newton", **options)
+    assert all(served)
+    assert found.converged.all()
+    assert np.allclose(found.objectives, other.objectives, rtol=2e-5)
+    spent = sum(point.passes for point in found)
+    assert spent < 0.3 * STEPS * sum(point.n_iter for point in found)
+
+
+# -- what it does not do ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spoiled", ["factor", "gap", "points"])
+def test_where_it_fails_rounds_go_on(spoiled, monkeypatch):
+    """Whatever it returns, nothing is taken on trust."""
+
+    def minimise(problem, goal, steering, least, many, slack, few):
+        x, share = np.full(7, 0.1), np.full(120, 0.5)
+        gap = {"factor": np.inf, "gap": np.nan, "points": 0.0}[spoiled]
+        return x, share, 3, 0, gap
+
+    X, y = data()
+    other = solve(X, y, solver="newton")
+    monkeypatch.setattr(small, "minimise", minimise)
+    found = solve(X, y)
+    assert found.converged
+    assert np.array_equal(found.w, other.w)
+    assert found.n_iter == other.n_iter + 3
+
+
+def test_a_limit_of_steps_is_for_the_engine_that_asks_after_each(served):
+    X, y = data()
+    found = solve(X, y, max_iter=3, quiet=True)
+    other = solve(X, y, solver="newton", max_iter=3, quiet=True)
+    assert served == [False]
+    assert found.n_iter == 3
+    assert found.gap == other.gap
+    assert solve_small(make_problem(0), Control(deadline=0.0)) is None
+
+
+def test_what_is_small():
+    X, y = data()
+    assert is_small(Problem.from_data(X, y, noise="linf", radius=0.1))
+    assert is_small(Problem.from_data(sp.csr_array(X), y))
+    assert not is_small(Problem.from_data(X, y, noise="l1", radius=0.1))
+    assert not is_small(Problem.from_data(X, y, X_err=np.full(X.shape, 0.1)))
+    assert not is_small(Problem.from_data(np.tile(X, (1, 20)), y))
+    tall = np.tile(X, (500, 1))
+    assert is_small(Problem.from_data(tall, np.tile(y, 500)))
+    assert not is_small(Problem.from_data(sp.csr_array(tall), np.tile(y, 500)))
+    tall = np.tile(X, (1500, 1))
+    assert not is_small(Problem.from_data(tall, np.tile(y, 1500)))
+
+
+def test_what_is_not_small_is_left_to_others(served):
+    X, y = data()
+    assert solve(X, y, noise="l1", radius=0.1).converged
+    assert solve(X, y, X_err=np.full(X.shape, 0.1)).converged
+    assert path(X, y, Cs=3, radii=[0.1], noise="l1").converged.all()
+    assert solve(X, y, solver="newton").converged
+    assert served == []
+    assert choose_solver(make_problem(0)).name == "newton"
+
+
+# -- the same bits ---------------------------------------------------------------------
+
+
+def test_the_same_call_gives_the_same_bits():
+    X, y = data()
+
+    def answer(_=None):
+        found = solve(X, y, radius=0.1)
+        return found.w.tobytes() + found.alpha.tobytes()
+
+    expected = answer()
+    solve(*data(seed=1), noise="linf", radius=0.1)
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(answer, range(20))) == {expected}
+
+
+def test_searches_take_it_whatever_the_number_of_jobs(served):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=90), [-0.5, 0.5])
+    options = {"cv": 3, "random_state": 0, "radii": [0.0, 0.1], "Cs": 6}
+    one = RobustLinearSVCCV(**options).fit(X, y)
+    assert len(served) > 50
+    two = RobustLinearSVCCV(n_jobs=2, **options).fit(X, y)
+    by_rounds = RobustLinearSVCCV(solver="newton", **options).fit(X, y)
+    assert one.coef_.tobytes() == two.coef_.tobytes()
+    assert np.array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
+    assert one.best_score_ == pytest.approx(by_rounds.best_score_, abs=0.02)
+
+
+# -- estimated slacks ------------------------------------------------------------------
+
+
+def classes(n=400, d=6, K=4, spread=2.0, seed=0):
+    """Rows of K classes around means of their own."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(K, size=n)
+    return spread * rng.normal(size=(K, d))[y] + rng.normal(size=(n, d)), y
+
+
+def signs_of(y):
+    return np.stack([np.where(y == label, 1.0, -1.0) for label in np.unique(y)])
+
+
+NOISES = {
+    "none": {"radius": 0.0},
+    "l2": {"radius": 0.2},
+    "ellipsoid": {"radius": 0.1, "noise": np.linspace(0.0, 2.0, 6)},
+}
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("targets", [False, True])
+def test_estimates_are_the_method_of_multipliers_on_each_problem(
+    noise, intercept, targets, monkeypatch
+):
+    monkeypatch.setattr("wideberth.solvers.estimate.COARSE", 1.0)  # all in float64
+    X, y = classes()
+    rng = np.random.default_rng(1)
+    weights, labels = rng.random(len(y)) + 0.1, signs_of(y)
+    given = NOISES[noise] | {"intercept": intercept, "sample_weight": weights}
+    problem = Problem.from_data(X, labels[0], **given)
+    if targets:
+        problem = problem.with_targets(rng.normal(size=problem.n))
+    tau, relax, steps, m = 0.2, 1.7, 15, problem.targets
+    c, rho = problem.weights, problem.radii
+    Q, D = np.eye(6 + (intercept is not None)), np.zeros(6 + (intercept is not None))
+    rows = np.ones((problem.n, len(D)))
+    rows[:, :6] = X
+    if intercept is not None:
+        Q[6, 6] = intercept
+    D[:6] = problem.noise.shape.squares
+    slacks = estimated_slacks(problem, labels)
+    for signs, slack in zip(labels, slacks, strict=True):
+        z = rows * signs[:, None]
+        a, s, omega = np.zeros(problem.n), np.zeros(problem.n), 0.0
+        for _ in range(steps):
+            beta = tau * (c * a) @ rho / omega if omega > 0 else 0.0
+            matrix = Q + beta * np.diag(D) + tau * z.T @ (c[:, None] * z)
+            x = np.linalg.solve(matrix, tau * z.T @ (c * (m - s + a + rho * omega)))
+            omega = np.sqrt(x * x @ D)
+            u = m - z @ x + rho * omega
+            g = a + relax * u + (1 - relax) * s
+            a = np.clip(g, 0, 1 / tau)
+            s = g - a
+        np.testing.assert_allclose(slack, u, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_most_rows_are_on_their_side_of_an_estimated_margin(noise):
+    X, y = classes(n=2000)
+    labels = signs_of(y)
+    problem = Problem.from_data(X, labels[0], C=0.3, intercept=0.0, **NOISES[noise])
+    for signs, slack in zip(labels, estimated_slacks(problem, labels), strict=True):
+        best = solve_small(problem.with_labels(signs), Control(1e-8)).point.slack
+        assert ((slack > 0) != (best > 0)).mean() <= 0.05
+
+
+def test_what_is_estimated(monkeypatch):
+    X, y = data()
+    plain = Problem.from_data(X, y)
+    assert can_be_estimated(plain)
+    assert not can_be_estimated(Problem.from_data(X, y, norm_penalty=0.1))
+    box = Problem.from_data(X, y, noise="linf", radius=0.1)
+    assert not can_be_estimated(box)
+    assert can_be_estimated(box.with_radii(0.0))
+    assert not begins_with_estimate(plain)
+    monkeypatch.setattr(small, "_STEPPED_ENTRIES", 1)
+    assert begins_with_estimate(plain)
+
+
+@pytest.mark.parametrize("C", [1e-200, 1e18, 1e150])
+def test_weights_out_of_all_proportion_prove_nothing_wrong(C, monkeypatch):
+    monkeypatch.setattr(small, "_STEPPED_ENTRIES", 1)
+    X, y = data()
+    problem = Problem.from_data(X, y, C=C, intercept=0.0)
+    with np.errstate(all="ignore"):
+        found = solve_small(problem, Control(1e-6))
+    assert found is None or found.proves(1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"radius": 0.1}, {"fit_intercept": False}])
+def test_larger_tables_begin_with_an_estimate(options, monkeypatch):
+    X, y = data(n=1500, d=10)
+    whole = solve(X, y, **options)
+    monkeypatch.setattr(small, "_STEPPED_ENTRIES", 1)
+    found = solve(X, y, **options)
+    assert found.converged
+    assert found.primal == pytest.approx(whole.primal, rel=2e-6)
+    assert found.passes < 0.7 * whole.passes
+
+
+# -- classes ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def estimates(monkeypatch):
+    """How many problems each estimate was for."""
+    monkeypatch.setattr(small, "_STEPPED_ENTRIES", 1)
+    calls = []
+
+    def watched(problem, labels):
+        calls.append(len(labels))
+        return estimated_slacks(problem, labels)
+
+    monkeypatch.setattr(one_look, "estimated_slacks", watched)
+    monkeypatch.setattr(small, "estimated_slacks", watched)
+    return calls
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"radius": 0.05}, {"class_weight": "balanced"}]
+)
+def test_classes_have_one_estimate_and_the_answers_of_rounds(
+    options, estimates, served
+):
+    digits = load_digits()
+    X, y = digits.data / 16, digits.target
+    model = RobustLinearSVC(C=0.05, **options).fit(X, y)
+    assert estimates == [10]
+    assert served == [True] * 10
+    single = RobustLinearSVC(C=0.05, solver="newton", **options).fit(X, y)
+    assert estimates == [10]
+    assert model.converged_.all()
+    np.testing.assert_allclose(model.objective_, single.objective_, rtol=1e-7)
+    np.testing.assert_allclose(model.coef_, single.coef_, atol=1e-3)
+    assert (model.n_iter_ > 0).all()
+    assert all(len(each["trace"]) == 1 for each in model.screening_)
+
+
+def test_the_number_of_jobs_changes_no_bit(estimates):
+    X, y = classes()
+    one = RobustLinearSVC(radius=0.1).fit(X, y)
+    assert estimates == [4]
+    two = RobustLinearSVC(radius=0.1, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"solver": "newton"},
+        {"ramp": -1.0},
+        {"noise": "linf", "radius": 0.1},
+        {"norm_penalty": 0.1},
+    ],
+)
+def test_what_has_no_estimate_for_all_classes(options, estimates):
+    X, y = classes()
+    assert RobustLinearSVC(**options).fit(X, y).converged_.all()
+    assert 4 not in estimates
+
+
+def test_many_slacks_are_estimated_class_by_class(estimates, monkeypatch):
+    monkeypatch.setattr(one_look, "_MOST_SLACKS", 1000)
+    X, y = classes()
+    assert RobustLinearSVC().fit(X, y).converged_.all()
+    assert estimates == [1] * 4
+
+
+def test_a_warm_start_is_taken_instead(estimates):
+    X, y = classes()
+    model = RobustLinearSVC(warm_start=True, tol=1e-6).fit(X, y)
+    assert estimates == [4]
+    model.fit(X, y)
+    assert estimates == [4]
+    assert model.n_iter_.sum() == 0
+
+
+def test_rows_of_no_weight_and_rare_classes():
+    X, y = classes(n=600)
+    y[np.random.default_rng(3).permutation(600)[:8]] = 4
+    weights = np.random.default_rng(0).integers(4, size=600).astype(float)
+    found, other = (
+        RobustLinearSVC(C=0.3, tol=1e-6, solver=solver).fit(X, y, sample_weight=weights)
+        for solver in ("auto", "newton")
+    )
+    np.testing.assert_allclose(found.objective_, other.objective_, rtol=2e-6)
+    assert not found.dual_coef_[:, weights[found.support_] == 0].any()
+
+
+def test_printing_tells_of_every_class(capsys):
+    X, y = classes()
+    RobustLinearSVC(verbose=True).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines] == ["0:", "1:", "2:", "3:"]
+
+
+# -- what is computed when it is asked for ----------------------------------------------
+
+
+def test_decisions_are_those_of_the_certificate_whenever_they_are_read():
+    X, y = data()
+    found = solve(X, y, radius=0.1)
+    back = pickle.loads(pickle.dumps(found))
+    again = replace(back, notes=())
+    for solution in (found, back, again):
+        assert solution.removed.any()
+        assert not (solution.removed & solution.saturated).any()
+        assert np.array_equal(solution.removed, found.removed)
+        assert np.array_equal(solution.saturated, found.saturated)
+    assert not callable(back.decided)
+    assert sum(found.counts) == 120
+    assert not solve(X, y, screening=None).removed.any()
