@@ -6,7 +6,6 @@ Every `.pyx` file in `src/wideberth/kernels` becomes an extension module.
 import sys
 from pathlib import Path
 
-import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
@@ -20,9 +19,7 @@ setup(
             Extension(
                 f"wideberth.kernels.{source.stem}",
                 [str(source)],
-                include_dirs=[np.get_include()],
                 depends=[str(header) for header in FOLDER.glob("*.h")],
-                define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
                 extra_compile_args=FLAGS,
             )
             for source in sorted(FOLDER.glob("*.pyx"))

@@ -32,7 +32,7 @@ class Contender:
     """A checkout's library, which solves one problem as often as it is told to."""
 
     def __init__(self, checkout: Path, job: dict):
-        threads = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+        threads = ("OMP", "OPENBLAS", "MKL")
         environment = os.environ | {f"{name}_NUM_THREADS": "1" for name in threads}
         path = [str(checkout.resolve() / "src"), str(_ROOT)]
         environment["PYTHONPATH"] = os.pathsep.join(

@@ -1,4 +1,4 @@
-"""Which kernels do the arithmetic in this process: BLAS, NumPy's own, and numba's.
+"""Which kernels do the arithmetic in this process: those of BLAS and of NumPy.
 
 `python tools/kernels.py` has each of them work once and prints what it is, as JSON. As
 a pytest plugin (`-p kernels`, this folder on the path) it ends a run, and each of its
@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 
 #: Holds the kernels that a test run must have, as `describe` gives them.
 EXPECTED = "WIDEBERTH_KERNELS"
-#: Vector registers of x86, narrowest first.
-_REGISTERS = ("xmm", "ymm", "zmm")
 
 
 def describe() -> dict:
     """The kernels of this process, each having worked once."""
-    return {"blas": _blas(), "numpy": _numpy(), "numba": _numba()}
+    return {"blas": _blas(), "numpy": _numpy()}
 
 
 def _blas() -> dict[str, list]:
@@ -65,24 +62,6 @@ def cpu_tables():
 
 def _enabled(name: str) -> bool:
     return bool(cpu_tables().__cpu_features__.get(name, False))
-
-
-def _numba() -> list[str]:
-    """The processor numba compiles for, and the widest registers of its code."""
-    import numpy as np
-    from numba import njit
-    from numba.core.registry import cpu_target
-
-    @njit
-    def axpy(a, x, y):
-        for i in range(x.size):
-            y[i] += a * x[i]
-
-    axpy(2.0, np.ones(64), np.ones(64))
-    code = "".join(axpy.inspect_asm().values())
-    used = [name for name in _REGISTERS if re.search(rf"\b%?{name}\d", code)]
-    _, processor, _ = cpu_target.target_context.codegen().magic_tuple()
-    return [processor, used[-1] if used else "no vector registers of x86"]
 
 
 def pytest_configure(config) -> None:

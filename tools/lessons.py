@@ -8,8 +8,8 @@ LESSONS = [
     (
         "The chosen norm penalty is the one trained with.",
         "estimators/cv.py",
-        "        model.norm_penalty, model.ramp = self.norm_penalty_, self.ramp_\n",
-        "        model.ramp = self.ramp_\n",
+        "        model.norm_penalty = self.norm_penalty_\n",
+        "",
     ),
     (
         "Rows left out of the fit keep their errors.",
@@ -103,13 +103,13 @@ LESSONS = [
     ),
     (
         "A chunk that does not repeat still counts.",
-        "solvers/chunks/distinct.py",
+        "data/batches.py",
         "        if equal is None or self.given_up:\n            self._give_up()\n",
         "        if equal is None or self.given_up:\n",
     ),
     (
         "Places of rows follow when chunks are merged.",
-        "solvers/chunks/distinct.py",
+        "data/batches.py",
         "{k: found.label[place] for k, place in self._places.items()}",
         "dict(self._places)",
     ),

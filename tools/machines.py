@@ -2,10 +2,10 @@
 
 `make test-machines` runs them once per setting, one setting after the other: with the
 kernels that OpenBLAS has for other processors, with NumPy's dispatch held down to its
-baseline, with numba compiling for any processor, and with one and two BLAS threads. A
-library ignores a name it does not know, or the processor may lack the instructions, so
-each setting is tried out first (`kernels.py`), and its tests end at once where they
-would run on other kernels than those found. What could not run is said and not counted.
+baseline, and with one and two BLAS threads. A library ignores a name it does not know,
+or the processor may lack the instructions, so each setting is tried out first
+(`kernels.py`), and its tests end at once where they would run on other kernels than
+those found. What could not run is said and not counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,14 +67,13 @@ def settings() -> list[Setting]:
     """Every machine to play on this one."""
     machine = platform.machine().lower()
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
-    numpy, numba = _numpy(), _numba()
-    old = [numpy, numba] if numpy.environment else [numba]
+    numpy = _numpy()
+    old = [numpy] if numpy.environment else []
     old += [_blas(OLDEST[machine])] if machine in OLDEST else []
     return [
         Setting("as it comes", {}, lambda found: _threads(found, 1)),
         *map(_blas, CORETYPES.get(machine, ())),
         numpy,
-        numba,
         Setting(
             "all of the oldest",
             {name: text for each in old for name, text in each.environment.items()},
@@ -110,16 +108,6 @@ def _numpy() -> Setting:
 
     environment = {"NPY_DISABLE_CPU_FEATURES": " ".join(names)}
     return Setting("NumPy's baseline", environment if names else {}, lacks)
-
-
-def _numba() -> Setting:
-    def lacks(found: dict) -> str | None:
-        processor, registers = found["numba"]
-        if processor == "generic" and registers not in ("ymm", "zmm"):
-            return None
-        return f"got code for {processor} with {registers}"
-
-    return Setting("numba for any processor", {"NUMBA_CPU_NAME": "generic"}, lacks)
 
 
 def _threads(found: dict, wanted: int) -> str | None:
@@ -164,25 +152,23 @@ def run(setting: Setting, found: dict, jobs: int, seconds: float) -> Outcome:
     """Run the numerical tests under a setting whose kernels are known."""
     tests = [f"tests/{name}.py" for name in NUMERICAL]
     options = ["-q", "-p", "no:cacheprovider", "-p", "kernels", "-n", str(jobs)]
-    with tempfile.TemporaryDirectory() as compiled:
-        environment = environment_of(setting) | {
-            kernels.EXPECTED: json.dumps(found),
-            "NUMBA_CACHE_DIR": compiled,  # code for one setting is not for another
-            "PYTHONPATH": os.pathsep.join(
-                filter(None, [str(ROOT / "tools"), os.environ.get("PYTHONPATH")])
-            ),
-        }
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", *options, *tests],
-                cwd=ROOT,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=max(seconds, 1.0),
-            )
-        except subprocess.TimeoutExpired:
-            return Outcome("failed", f"the {MINUTES} minutes were over", found)
+    environment = environment_of(setting) | {
+        kernels.EXPECTED: json.dumps(found),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [str(ROOT / "tools"), os.environ.get("PYTHONPATH")])
+        ),
+    }
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *tests],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=max(seconds, 1.0),
+        )
+    except subprocess.TimeoutExpired:
+        return Outcome("failed", f"the {MINUTES} minutes were over", found)
     lines = (done.stdout + done.stderr).strip().splitlines()
     failed = [line for line in lines if re.match(r"FAILED|ERROR", line)]
     for line in failed:
@@ -232,10 +218,7 @@ def survey(chosen: list[Setting], jobs: int, end: float) -> dict[str, Outcome]:
 def _shown(found: dict) -> str:
     blas = (f"{k} {core} ×{threads}" for k, (core, threads) in found["blas"].items())
     numpy = ", ".join(found["numpy"]) or "its baseline"
-    return (
-        f"BLAS of {', '.join(blas)}; NumPy with {numpy}; numba for "
-        f"{' with '.join(found['numba'])}"
-    )
+    return f"BLAS of {', '.join(blas)}; NumPy with {numpy}"
 
 
 def main() -> int:

@@ -437,7 +437,7 @@ OPTIONS += ["--hypothesis-profile", "no shrinking", "--tb=no"]
 #: Test files that are read before all others: to read them all takes seconds.
 FIRST_FILES = 3
 #: What all children need and only the first process imports.
-WARM = ["numpy", "scipy.optimize", "scipy.sparse.linalg", "scipy.stats", "numba"]
+WARM = ["numpy", "scipy.optimize", "scipy.sparse.linalg", "scipy.stats"]
 WARM += ["sklearn.utils.estimator_checks", "sklearn.pipeline", "sklearn.preprocessing"]
 WARM += ["sklearn.model_selection", "sklearn.linear_model", "sklearn.datasets"]
 WARM += ["pytest", "hypothesis", "hypothesis.extra.numpy", "pandas", "mpmath"]
@@ -510,9 +510,6 @@ def judge(mutant: Mutant, tests: list[str], limit: float) -> str | None:
     broken = folder / "wideberth" / mutant.file
     broken.unlink()  # the link, not the file
     broken.write_text(mutant.applied(text))
-    if "@jit" in text:  # compiled code may be kept inside of that of its callers
-        for kept in folder.rglob("*.nb[ci]"):
-            kept.unlink()
     try:
         return in_child(limit, _first_failure, folder, tests)
     except TimeoutError:

@@ -10,7 +10,6 @@ _PACKAGES = (
     "numpy",
     "scipy",
     "scikit-learn",
-    "numba",
     "cvxpy",
     "clarabel",
     "scs",

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -83,9 +83,10 @@ class Solution:
         `removed` and `saturated`.
     trace : list of dict
         One entry for every point whose gap is known: proven, or between two proofs of
-        sweeps but for the rounding of what they update. "features" are those left, once
-        some were proven to have no weight. Where equal samples were merged "free",
-        "saturated" and "removed" count distinct ones.
+        sweeps but for the rounding of what they update. "free", "saturated" and
+        "removed" count what sweeps have decided about samples, of equal ones about one
+        each; of data in chunks the rows of the working set, and those taken to be at
+        α = c and at 0.
     notes : tuple of Warning
         The warnings that came with it.
     classes : array of shape (2,)
@@ -287,8 +288,7 @@ class PathPoint:
         return vars(self) | {"decided": self._counts}  # the data stays behind
 
 
-#: Arrays of a path, the number of each point that they hold, and what stands for none;
-#: the last two are gathered when first asked for.
+#: Arrays of a path, the number of each point that they hold, and what stands for none.
 _ARRAYS: dict[str, tuple[str, Any]] = {
     "intercepts": ("b", np.nan),
     "objectives": ("objective", np.nan),
@@ -363,8 +363,6 @@ class Path:
         self.traces: list[list[list[dict]]] = [[[] for _ in Cs] for _ in levels]
         for (k, j), point in points.items():
             self.traces[k][j] = point.trace
-        for name, (number, nothing) in list(_ARRAYS.items())[:-2]:
-            setattr(self, name, self._gathered(number, nothing))
 
     def _gathered(self, name: str, nothing, *shape: int) -> np.ndarray:
         """A number, or an array of this shape, of every point."""
@@ -373,19 +371,15 @@ class Path:
             values[where] = getattr(point, name)
         return values
 
-    @cached_property
-    def removed(self) -> np.ndarray:
-        """Samples that final certificates prove to have α_i = 0."""
-        return self._gathered(*_ARRAYS["removed"])
+    def __getattr__(self, name: str) -> np.ndarray:
+        """Arrays of numbers of the points, gathered when first asked for."""
+        if name not in _ARRAYS:
+            raise AttributeError(f"A Path has no attribute {name!r}.")
+        values = vars(self)[name] = self._gathered(*_ARRAYS[name])
+        return values
 
-    @cached_property
-    def saturated(self) -> np.ndarray:
-        """Samples that final certificates prove to have α_i = c_i."""
-        return self._gathered(*_ARRAYS["saturated"])
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> np.ndarray: ...
+    def __dir__(self):
+        return [*super().__dir__(), *_ARRAYS]
 
     @property
     def complete(self) -> bool:

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from wideberth.data.batches import Chunks, Collapsed
 from wideberth.data.chunks import Classes, DataError, Terms
 from wideberth.data.opening import names_values, open_labelled
 from wideberth.data.sources import Source
@@ -22,8 +23,6 @@ from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_number, radius_or_default
 from wideberth.results import RampDescent, Solution, certified_solution
 from wideberth.solvers.base import Control, Options
-from wideberth.solvers.chunks.chunked import Chunks
-from wideberth.solvers.chunks.distinct import Collapsed
 from wideberth.solvers.driver import Driver
 from wideberth.solvers.ramp import Descended, DescentInChunks
 
@@ -94,7 +93,7 @@ def solve_source(
     chunks = Chunks(source, terms, float(statement.norm_penalty))
     search, level = Driver(chunks, control), statement.level
     begun = search.begin()
-    few = chunks.collapsed(begun)
+    few = chunks.collapsed()
     build = partial(_solution, terms=terms, control=control, later=source.stays)
     if level == -np.inf:
         if few is None:
@@ -106,7 +105,8 @@ def solve_source(
         return build(few, descended=few.descend(control, level, options.starts))
     descent = DescentInChunks(chunks, level, control)
     descended = descent.run(options.starts, begun)
-    return build(descended.found, descended=descended, read=descent.before)
+    read = descent.passes - descended.found.passes
+    return build(descended.found, descended=descended, read=read)
 
 
 def _check_possible(options: Options) -> None:
@@ -168,7 +168,7 @@ def _solution(
 ) -> Solution:
     """What was found; what is proven of the rows may be asked `later`.
 
-    Passes that were `read` before a search are none of its own.
+    Passes that were `read` beside those of a search count too.
     """
     point, certificate, descent = search.point, search.certificate, None
     if descended is not None:

@@ -9,7 +9,6 @@ import weakref
 from pathlib import Path
 
 import pytest
-from numba.core.caching import FunctionCache
 
 import _wideberth_start
 import wideberth
@@ -18,7 +17,6 @@ from trouble import crowds, disks, interrupts
 from wideberth import NullModelWarning, RobustLinearSVCCV
 from wideberth.cli import main
 from wideberth.data.files import uninterrupted, write_atomically
-from wideberth.problem.jit import jit
 from wideberth_paper.store import Store
 
 X, Y = two_classes(60)
@@ -177,22 +175,6 @@ def test_a_disk_that_fills_up_tears_no_line_of_a_reproduction(tmp_path, monkeypa
             store.add("second", {"seconds": 2.0})
     store.add("third", {"seconds": 3.0})
     assert set(Store(tmp_path, {}).results) == {"first", "third"}
-
-
-# -- what is compiled --------------------------------------------------------------------
-
-
-def double(x):
-    return 2 * x
-
-
-@pytest.mark.parametrize("step", ["load_overload", "save_overload", "__init__"])
-def test_a_cache_that_fails_is_done_without(monkeypatch, step):
-    def fail(*arguments):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(FunctionCache, step, fail)
-    assert jit(double)(21) == 42
 
 
 # -- warnings ----------------------------------------------------------------------------

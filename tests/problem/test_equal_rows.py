@@ -14,7 +14,7 @@ from wideberth.problem.equal_rows import merge_equal_rows, merged, summed
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
 from wideberth.solvers.batches import Draw, InMemory
-from wideberth.solvers.work import PerRow, Work
+from wideberth.solvers.work import Work
 
 INTERCEPTS = [None, 0.0, 2.0]
 CSR = sp.csr_array
@@ -297,7 +297,7 @@ def test_a_search_carries_the_roundings_of_weights_along():
     X, y, _, _ = repeated(0)
     batches = InMemory(replace(Problem.from_data(X, y), chain=7.0))
     question = Draw(np.zeros(4), 1.0, seed=0, in_memory=True)
-    work = Work(batches, question, PerRow(True))
+    work = Work(batches, question)
     for answer in batches.ask(question):
         work.add(answer)
     assert work.problem.chain == 7.0

@@ -23,7 +23,7 @@ from wideberth.problem import Problem, equal_rows
 from wideberth.problem.common_values import CommonValues
 from wideberth.problem.diagnosis import blur, out_of_range
 from wideberth.problem.endpoints import (
-    _face,
+    Face,
     _FaceDescent,
     _knapsack,
     project,
@@ -148,12 +148,15 @@ def test_the_face_is_the_majority_down_to_the_minority_and_the_penalty(intercept
         problem = make_problem(seed, n=9, weights="random", intercept=intercept)
         masses = {s: problem.weights[problem.y == s].sum() for s in (1, -1)}
         label = max(masses, key=masses.get)
-        face = _face(problem)
+        face = Face.of(problem)
         if intercept is None or masses[label] - masses[-label] <= intercept:
-            assert face is None
+            assert not face.tied.size
             continue
-        np.testing.assert_array_equal(face[0], problem.y == label)
-        assert face[1] == pytest.approx(masses[-label] + intercept)
+        majority = problem.y == label
+        np.testing.assert_array_equal(face.tied, np.flatnonzero(majority))
+        alpha = face.whole(face.middle)
+        assert alpha[majority].sum() == pytest.approx(masses[-label] + intercept)
+        np.testing.assert_array_equal(alpha[~majority], problem.weights[~majority])
 
 
 @pytest.mark.parametrize("seed", range(18))
@@ -188,14 +191,15 @@ def test_the_bound_from_below_is_where_the_least_gain_vanishes(seed):
     """t with min over A of Σα_i(⟨w,z_i⟩ − tκ_i(w)) = 0, by the corners of A."""
     rng = np.random.default_rng(seed)
     problem = make_problem(seed, n=9, d=2, radius=1.0, intercept=0.0, weights="random")
-    face = _face(problem)
-    if face is None:
+    face = Face.of(problem)
+    if not face.tied.size:
         return
-    descent, w = _FaceDescent(problem, *face), rng.normal(size=2)
+    descent, w = _FaceDescent(problem, face), rng.normal(size=2)
     Z = problem.rows.X * problem.y[:, None]
     margins, noise = Z @ w, problem.radii * np.linalg.norm(w)
-    majority, mass = face
+    majority = np.isin(np.arange(9), face.tied)
     rest = problem.weights * ~majority
+    mass = rest.sum()
 
     def least(t):
         scores = margins - t * noise
@@ -213,8 +217,8 @@ def test_the_bound_from_below_is_where_the_least_gain_vanishes(seed):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_without_noise_a_bound_is_all_or_nothing(sign):
     problem = make_problem(1, n=9, d=2, radius=0.0, intercept=0.0, weights="random")
-    descent = _FaceDescent(problem, *_face(problem))
-    gain = problem.rows.combine(descent._whole(descent.free))
+    descent = _FaceDescent(problem, Face.of(problem))
+    gain = problem.rows.combine(descent.face.whole(descent.free))
     found = descent._lower_bound(sign * gain, descent.free)
     assert found == (np.inf if sign > 0 else 0.0)
     assert descent._lower_bound(np.zeros(2), descent.free) == 0.0
@@ -222,7 +226,7 @@ def test_without_noise_a_bound_is_all_or_nothing(sign):
 
 def test_what_sums_of_margins_are_off_by_is_taken_off_the_bound():
     problem = make_problem(1, n=9, d=2, radius=1.0, intercept=0.0, weights="random")
-    descent = _FaceDescent(problem, *_face(problem))
+    descent = _FaceDescent(problem, Face.of(problem))
     w, alpha = np.array([3.0, 4.0]), problem.weights
     u = 2.0**-53
     g = lambda k: k * u / (1 - k * u)  # noqa: E731

@@ -631,7 +631,7 @@ def test_an_upper_bound_on_the_null_model_is_rounded_up():
         a[:], a[place] = CRUMB, 1.25
         total = SumOfEllipsoids(((Ellipsoids.of(np.ones((n, 1))), a),))
         sizes = total.sizes(np.ones(1))
-        ahead = total.lifted(np.array([0.7]), sizes)
+        ahead = total.solved(np.array([0.7]), sizes)
         (new,) = total.bounds(ahead)
         reached = float((new / sizes[0]).max())
         needed.append(Fraction(0.7) / exact(a) / Fraction(reached) - 1)

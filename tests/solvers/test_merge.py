@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tall import searched, tall_data
 from wideberth import Problem, solve
 from wideberth.data import Source
+from wideberth.data.batches import PerRow
 from wideberth.data.chunks import Chunk, Terms
 from wideberth.noise import as_noise
 from wideberth.screening import fold_samples
@@ -19,7 +20,7 @@ from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Answer, InMemory, Piece
 from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.merge import Grouping, Groups
-from wideberth.solvers.work import PerRow, Work
+from wideberth.solvers.work import Work
 
 
 class Held(Source):
@@ -218,6 +219,6 @@ def test_a_sample_of_certain_rows_is_no_proof():
     for count, exact in ((50, False), (200, True)):
         piece = Piece.of(problem, np.arange(200) < count)
         assert np.all(piece.chance == 1)
-        work = Work(InMemory(problem), None, PerRow(True))
+        work = Work(InMemory(problem), None)
         work.add(Answer(0, 200, 0.0, 0.0, near=200, piece=piece))
         assert work.exact == exact

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from wideberth.data.batches import Chunks
 from wideberth.problem import Certificate
 from wideberth.solvers.base import Random
-from wideberth.solvers.chunks.chunked import Chunks
 from wideberth.solvers.driver import Driver
 
 INTERCEPTS = {

@@ -14,6 +14,7 @@ while w_{k+1} itself need not be a v of this kind.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Relative distance from a guess of w(α) within which it is taken: a choice; values are
 #: valid wherever steps end.
-_ENOUGH = 1e-3
+_CLOSE = 1e-3
 #: Number of times that the ball about w(α) is narrowed in which sets known roughly may
 #: put it: a choice; most of the gain is in the first two.
 _NARROWER = 4
@@ -145,14 +146,6 @@ class SumOfEllipsoids(SumOfSets):
         """The largest bound on the error of any `pull`."""
         return max((bars.pull_rounding for bars, _ in self.parts), default=0.0)
 
-    def closest(self, d, near=None, rough=False, worth=0.0):
-        """By descent."""
-        return _descended(self, d, near, rough, worth)
-
-    def gauge(self, d, most=np.inf, fixed=None):
-        """Between two bounds, which meet; no norm penalty goes with these sets."""
-        return _gauged(self, d, most)
-
     def conic(self, cp, w):
         # CVXPY before 1.8 knows no empty arrays.
         return sum(a @ bars.conic(cp, w) for bars, a in self.parts if a.size)
@@ -162,53 +155,60 @@ class SumOfEllipsoids(SumOfSets):
         return [bars.sizes(w) for bars, _ in self.parts]
 
     def bounds(self, w: np.ndarray) -> list[np.ndarray]:
-        """Numbers of at least κ_i(w)."""
+        """The same for the sets as given, where factors are off by something."""
         return [bars.sizes(w) + bars.open_errors(w, 0.0) for bars, _ in self.parts]
 
-    def pull(self, w: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
-        """Σ a_iδ_i at w."""
-        parts = zip(self.parts, sizes, strict=True)
-        return np.sum([bars.pull(a, w, own) for (bars, a), own in parts], axis=0)
+    def _over_parts(self, term: Callable, sizes: list[np.ndarray]) -> np.ndarray:
+        """Σ term(sets, a, sizes) over the parts."""
+        known = zip(self.parts, sizes, strict=True)
+        return sum(term(bars, a, part) for (bars, a), part in known)
 
-    def shrunk(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
-        """(I + Σ a_i S_i/sizes_i)⁻¹d."""
-        parts = zip(self.parts, sizes, strict=True)
-        pressure = sum(bars.pressure(a, own) for (bars, a), own in parts)
-        if np.ndim(pressure) == 1:
-            return d / (1 + pressure)
-        return np.linalg.solve(np.eye(d.size) + pressure, d)
+    def _point(self, w: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
+        """Σ a_iδ_i, a point of the sum, with δ_i = S_iw/sizes_i."""
+        return self._over_parts(lambda bars, a, part: bars.pull(a, w, part), sizes)
 
-    def stretch(self, d: np.ndarray, w: np.ndarray) -> float:
+    def _matrix(self, sizes: list[np.ndarray]) -> np.ndarray:
+        """Σ a_iS_i/sizes_i; its diagonal alone where it has no other entries."""
+        return self._over_parts(lambda bars, a, part: bars.pressure(a, part), sizes)
+
+    def _majorant_step(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
+        """The minimiser (I + Σ a_iS_i/sizes_i)⁻¹d of the majorant with these sizes."""
+        matrix = self._matrix(sizes)
+        if np.ndim(matrix) == 1:
+            return d / (1 + matrix)
+        return np.linalg.solve(np.eye(d.size) + matrix, d)
+
+    def _best_multiple(self, d: np.ndarray, w: np.ndarray) -> float:
         """About the t that is best for tw in ½‖w−d‖² + Σ a_ir_i(w)."""
         along = float(w @ d) - self.support(w)
         return max(along / max(float(w @ w), TINY), LITTLE)
 
-    def newton(self, d: np.ndarray, w: np.ndarray, sizes) -> np.ndarray:
+    def newton_step(self, d: np.ndarray, w: np.ndarray, sizes) -> np.ndarray:
         """w after a step of Newton's method for ½‖w−d‖² + Σ a_ir_i(w).
 
         w itself where rounding has left the curvature singular.
         """
-        parts = zip(self.parts, sizes, strict=True)
-        curvature = sum(bars.curvature(a, w, own) for (bars, a), own in parts)
-        right = d - self.pull(w, sizes) - w
+        curvature = self._over_parts(
+            lambda bars, a, part: bars.curvature(a, w, part), sizes
+        )
+        right = d - self._point(w, sizes) - w
         try:
             return w + np.linalg.solve(np.eye(d.size) + curvature, right)
         except np.linalg.LinAlgError:
             return w
 
-    def lifted(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray | None:
-        """(Σ a_i S_i/sizes_i)⁻¹d; None where there is none."""
-        parts = zip(self.parts, sizes, strict=True)
-        pressure = sum(bars.pressure(a, own) for (bars, a), own in parts)
-        if np.ndim(pressure) == 1:
-            if np.any((pressure <= 0) & (d != 0)):
+    def solved(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray | None:
+        """(Σ a_iS_i/sizes_i)⁻¹d; None where there is none."""
+        matrix = self._matrix(sizes)
+        if np.ndim(matrix) == 1:
+            if np.any((matrix <= 0) & (d != 0)):
                 return None
-            return np.divide(d, pressure, out=np.zeros_like(d), where=pressure > 0)
+            return np.divide(d, matrix, out=np.zeros_like(d), where=matrix > 0)
         try:
-            w = np.linalg.solve(pressure, d)
+            w = np.linalg.solve(matrix, d)
         except np.linalg.LinAlgError:
             return None
-        off = np.linalg.norm(pressure @ w - d)  # as much as a dual point allows for
+        off = np.linalg.norm(matrix @ w - d)  # as much as a dual point allows for
         return w if off <= gamma(8 * d.size + 64) * np.linalg.norm(d) else None
 
     def support(self, w):
@@ -219,6 +219,83 @@ class SumOfEllipsoids(SumOfSets):
 
     def support_error(self, w):
         return sum(accurate_sum(a * bars.support_errors(w)) for bars, a in self.parts)
+
+    def closest(self, d, near=None, rough=False, worth=0.0):
+        """By descent on majorants, which ends near the shortest v.
+
+        It takes the gradients at `near` where those fit it. Steps creep where some
+        r_i(w) is next to 0 or the a_i are large. There a step of Newton's method
+        follows each of them, as long as it leads to a shorter v; where it does not, it
+        is tried again after twice as many steps.
+        """
+        near = None if near is None or not near.any() else near
+        stalled = _CLOSE if rough or near is None else _STALLED
+        w, best, least = d if near is None else near, d, np.inf
+        sizes = self.sizes(w)
+        if near is not None:
+            best = d - self._point(w, sizes)
+            least = float(best @ best)
+            off = best - w
+            if float(off @ off) <= max(_CLOSE**2 * least, 2 * stalled * worth):
+                return best
+        few = sum(a.shape[0] for _, a in self.parts) * d.size <= CACHED_ENTRIES
+        steps = 4 * MOST_STEPS if few else MOST_STEPS if near is None else 4
+        newton_from = 2
+        for step in range(steps):
+            creeping = step >= newton_from
+            if creeping:
+                scale = self._best_multiple(d, w)
+                sizes = [scale * size for size in sizes]
+            w = self._majorant_step(d, sizes)
+            ahead = self.sizes(w)
+            both = [_larger(old, new) for old, new in zip(sizes, ahead, strict=True)]
+            v, sizes = d - self._point(w, both), ahead
+            square, off = float(v @ v), np.inf
+            if creeping:
+                further = self.newton_step(d, w, sizes)
+                there = self.sizes(further)
+                shorter = d - self._point(further, there)
+                if (length := float(shorter @ shorter)) < square:
+                    w, sizes, v, square = further, there, shorter, length
+                    off = float((v - w) @ (v - w))
+                else:
+                    newton_from = 2 * step
+            if square < least:
+                best = v
+            if min(off, least - square) <= stalled * max(square, 2 * worth):
+                break
+            least = square
+        return best
+
+    def gauge(self, d, most=np.inf, fixed=None):
+        """Between two bounds, which meet; no norm penalty goes with these sets.
+
+        From below by ⟨w,d⟩/Σa_ir_i(w) for any w. From above by δ_i = S_iw⁺/r_i(w),
+        whose sum Σa_iδ_i is d for w⁺ = (Σa_iS_i/r_i(w))⁻¹d: they lie in tU_i for t the
+        largest r_i(w⁺)/r_i(w). w⁺ is the next w; both meet where it is the last one.
+        """
+        if not d.any():
+            return 0.0, 0.0
+        # Of sums of positive numbers over all samples, and of a few operations on them.
+        error = gamma(64) + self.rounding
+        lower, upper, w = 0.0, np.inf, d / np.linalg.norm(d)
+        for _ in range(2 * MOST_STEPS):
+            support = self.support(w) + self.support_error(w)
+            if support > 0:
+                lower = max(lower, float(w @ d) / support * (1 - error))
+            if lower > most:
+                return lower, upper
+            sizes = self.sizes(w)
+            ahead = self.solved(d, sizes)
+            if ahead is None:  # nothing moves some feature that d has
+                return lower, upper
+            pairs = zip(self.bounds(ahead), sizes, strict=True)
+            t = max(float(ratio(new, old).max(initial=0.0)) for new, old in pairs)
+            upper = min(upper, t * (1 + error))
+            if upper - lower <= _CLOSE * LITTLE * upper:
+                break
+            w = ahead / np.linalg.norm(ahead)
+        return min(lower, upper), upper
 
     def left_open(self, v, error):
         most = sum(accurate_sum(a * bars.axes_errors()) for bars, a in self.parts)
@@ -234,85 +311,6 @@ class SumOfEllipsoids(SumOfSets):
                 break
             ball = math.sqrt(2 * value) * up
         return value, center
-
-
-def _descended(
-    total: SumOfEllipsoids, d: np.ndarray, near, rough: bool, worth: float
-) -> np.ndarray:
-    """About the shortest v = d − Σa_iδ_i under smooth sets.
-
-    With the gradients at `near`, where those fit it; else by a descent, whose steps
-    creep where some r_i(w) is next to 0 or the a_i are large. There a step of Newton's
-    method follows, as long as it leads to a shorter v; where it does not, after twice
-    as many steps.
-    """
-    near = None if near is None or not near.any() else near
-    stalled = _ENOUGH if rough or near is None else _STALLED
-    w, best, least = d if near is None else near, d, np.inf
-    sizes = total.sizes(w)
-    if near is not None:
-        best = d - total.pull(w, sizes)
-        least = float(best @ best)
-        off = best - w
-        if float(off @ off) <= max(_ENOUGH**2 * least, 2 * stalled * worth):
-            return best
-    few = sum(a.shape[0] for _, a in total.parts) * d.size <= CACHED_ENTRIES
-    steps, turn = 4 * MOST_STEPS if few else MOST_STEPS if near is None else 4, 2
-    for step in range(steps):
-        if step >= turn:
-            scale = total.stretch(d, w)
-            sizes = [scale * size for size in sizes]
-        w = total.shrunk(d, sizes)
-        ahead = total.sizes(w)
-        both = [_larger(old, new) for old, new in zip(sizes, ahead, strict=True)]
-        v, sizes = d - total.pull(w, both), ahead
-        size, off = float(v @ v), np.inf
-        if step >= turn:
-            further = total.newton(d, w, sizes)
-            there = total.sizes(further)
-            shorter = d - total.pull(further, there)
-            if (length := float(shorter @ shorter)) < size:
-                w, sizes, v, size = further, there, shorter, length
-                off = float((v - w) @ (v - w))
-            else:
-                turn = 2 * step
-        if size < least:
-            best = v
-        if min(off, least - size) <= stalled * max(size, 2 * worth):
-            break
-        least = size
-    return best
-
-
-def _gauged(total: SumOfEllipsoids, d: np.ndarray, most: float) -> tuple[float, float]:
-    """The least t ≥ 0 with d ∈ tΣa_iU_i under smooth sets, between two bounds.
-
-    From below by ⟨w,d⟩/Σa_ir_i(w) for any w. From above by δ_i = S_iw⁺/r_i(w), whose
-    sum Σa_iδ_i is d for w⁺ = (Σa_iS_i/r_i(w))⁻¹d: they lie in tU_i for t the largest
-    r_i(w⁺)/r_i(w). w⁺ is the next w; both meet where it is the last one.
-    """
-    if not d.any():
-        return 0.0, 0.0
-    # Of sums of positive numbers over all samples, and of a few operations on them.
-    error = gamma(64) + total.rounding
-    lower, upper, w = 0.0, np.inf, d / np.linalg.norm(d)
-    for _ in range(2 * MOST_STEPS):
-        most_of = total.support(w) + total.support_error(w)
-        if most_of > 0:
-            lower = max(lower, float(w @ d) / most_of * (1 - error))
-        if lower > most:
-            return lower, upper
-        sizes = total.sizes(w)
-        ahead = total.lifted(d, sizes)
-        if ahead is None:  # nothing moves some feature that d has
-            return lower, upper
-        pairs = zip(total.bounds(ahead), sizes, strict=True)
-        reached = max(float(ratio(new, old).max(initial=0.0)) for new, old in pairs)
-        upper = min(upper, reached * (1 + error))
-        if upper - lower <= _ENOUGH * LITTLE * upper:
-            break
-        w = ahead / np.linalg.norm(ahead)
-    return min(lower, upper), upper
 
 
 def _larger(one, other):

@@ -62,9 +62,8 @@ class Control:
 
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
     `screening` names the safe region that decides about samples, or is None; `random`
-    is the only source of random numbers. `features` is how many are left, where some
-    were proven to have no weight; `rows_needed` the rows of the last working set, where
-    the first one was too small.
+    is the only source of random numbers. `rows_needed` are the rows of the last working
+    set, where the first one was too small.
     """
 
     tol: float = 1e-6
@@ -77,7 +76,6 @@ class Control:
     stopped: bool = False
     aim: float = np.inf
     screening: str | None = "ellipsoid"
-    features: int | None = None
     rows_needed: int = 0
     random: Random = field(default_factory=Random)
 
@@ -144,8 +142,6 @@ class Control:
             "saturated": counts[1],
             "removed": counts[2],
         }
-        if self.features is not None:
-            entry["features"] = self.features
         self.trace.append(entry)
         if self.callback is not None and self.callback(entry):
             self.stopped = True

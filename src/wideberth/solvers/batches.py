@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,13 +65,17 @@ class Batches(ABC):
     def ask(self, question) -> Iterator:
         """Answers of all batches; one pass."""
 
-    @abstractmethod
     def grouping(self, n: int) -> Grouping:
-        """How to group n rows that cannot be held."""
+        """How to group n rows that cannot be held; not asked where all fit."""
+        raise NotImplementedError
 
-    @abstractmethod
     def spares(self, size: int) -> bool:
         """Whether so many bytes may be held for numbers per row."""
+        return True
+
+    def per_row(self, n: int) -> MutableMapping[int, Any]:
+        """What keeps numbers of n rows, batch by batch."""
+        return {}
 
     def counter(self, n: int) -> Passes:
         """What products over n rows that were handed over are counted by."""
@@ -93,14 +97,6 @@ class InMemory(Batches):
     def ask(self, question):
         """Ask the one batch."""
         yield question(0, self.problem)
-
-    def grouping(self, n):
-        """All rows fit: they are held already."""
-        raise NotImplementedError
-
-    def spares(self, size):
-        """Numbers per row fit, too."""
-        return True
 
     def counter(self, n):
         """Products count as those with the rows they were taken from."""

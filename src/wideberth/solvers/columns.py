@@ -20,10 +20,11 @@ import numpy as np
 
 from wideberth.problem import DualPoint, Problem
 from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS
-from wideberth.screening import Partition, Reduction, Screener, screen_features
-from wideberth.solvers.base import Best, Control, Outcome, Solver
+from wideberth.screening import Partition, Reduction
+from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton.settings import SETTINGS
+from wideberth.solvers.polish import best_of
 from wideberth.solvers.shrinking import assume, unsettled, wrongly_settled
 
 if TYPE_CHECKING:
@@ -48,9 +49,7 @@ class Columns(Solver):
 
     def run(self, problem, control, start=None, decided=None):
         """Begin with the columns of the start, and with those that it makes likely."""
-        # With fewer rows than columns none is worth a start from nothing.
-        few = problem.n < problem.rows.d
-        rounds = ColumnRounds(problem, control, None if few else decided)
+        rounds = ColumnRounds(problem, control)
         if start is None:
             return rounds.solve(_NONE)
         used = likely(problem, start.dual.d, start.dual.s)
@@ -68,30 +67,21 @@ def likely(problem: Problem, d: np.ndarray, s: float) -> np.ndarray:
 class ColumnRounds:
     """One problem, solved by rounds: steps on some columns, verification on all.
 
-    `problem` is the one as screened so far, with the columns `kept`; `small` that of
-    the `columns` J, which count among those kept; `work` the rows of that which the
-    engine has not left behind.
+    `small` is the problem of the `columns` J, `work` the rows of that which the engine
+    has not left behind; rows of no weight it never has.
     """
 
-    def __init__(
-        self, full: Problem, control: Control, decided: Partition | None = None
-    ):
-        self.full, self.control = full, control
-        self.screener = Screener(full, control.screening, decided)
-        self.best = Best(self.screener)
+    def __init__(self, problem: Problem, control: Control):
+        self.problem, self.control = problem, control
+        self.best: Outcome | None = None
         self.target = 0.5 * control.target
-        self.problem, self.kept = self.screener.problem, np.arange(full.rows.d)
-        self.pinned = np.zeros(self.problem.n, dtype=bool)  # settled wrongly before
-        self.columns = _NONE
-        self.screens, self.spent = control.screening is not None, 0.0
+        self.pinned = np.zeros(problem.n, dtype=bool)  # settled wrongly before
+        self.unused = problem.weights == 0
 
     def solve(self, columns: np.ndarray, start: WarmStart | None = None) -> Outcome:
-        """Rounds from these columns on until the full problem's gap is small enough."""
+        """Rounds from these columns on until the problem's gap is small enough."""
         control, problem = self.control, self.problem
-        alpha = problem.weights
-        if start is not None:
-            alpha = start.alpha[self.screener.reduction.free]
-        dual = problem.dual_at(alpha)
+        dual = problem.dual_at(problem.weights if start is None else start.alpha)
         columns = np.union1d(columns, self._wanted(dual, columns))
         columns = columns if columns.size else self._near(dual)
         self._begin(columns)
@@ -99,20 +89,17 @@ class ColumnRounds:
         while True:
             moving = self._run(goal)
             found = self._verify()
-            best = self.best.found
-            met = goal <= self.target or best.meets(control.target)
-            met = met and self.best.certified(control.tol)
+            best = found if self.best is None else best_of([self.best, found])
+            self.best = best
+            met = best.meets(control.target)
+            met = met or (goal <= self.target and best.meets(control.tol))
             better = best.gap < (1 - LITTLE) * smallest
             idle, smallest = 0 if better else idle + 1, min(smallest, best.gap)
             if met or control.exhausted() or idle > SETTINGS.patience:
-                answer = self._on_all_columns()
-                if answer.meets(control.tol) or answer is self.best.found or not met:
-                    return answer
-                self._take_back()
-                found = self._verify()
+                return best
             new = self._wanted(found.dual, self.columns)
             goal = self._goal(new, goal)
-            wrong = wrongly_settled(self.work, found.point.slack)
+            wrong = wrongly_settled(self.work, found.point.slack) & ~self.unused
             self.pinned |= wrong
             near = self._near(found.dual)
             if wrong.any() or not moving or new.size > LITTLE * self.columns.size:
@@ -122,42 +109,6 @@ class ColumnRounds:
                 goal = LITTLE * LITTLE
             elif new.size:
                 self._widen(np.union1d(self.columns, new))
-            else:
-                self._screen(found)
-
-    def _screen(self, pair: Outcome) -> None:
-        """Leave columns behind for good that are proven to have no weight.
-
-        Where they are many, and the proof costs little beside the steps so far; those
-        that the engine works on are not asked about.
-        """
-        n, others = self.problem.n, self.kept.size - self.columns.size
-        cost = n * others * (self.columns.size + MOST_STEPS)
-        many = others > SETTINGS.copy_share * self.kept.size
-        if not self.screens or not many or cost > LITTLE * self.spent:
-            return
-        rest = np.setdiff1d(np.arange(self.kept.size), self.columns)
-        zero = screen_features(self.problem, pair, None, rest)
-        if zero.sum() <= (1 - SETTINGS.copy_share) * self.kept.size:
-            return
-        stay = np.flatnonzero(~zero)
-        self.columns = np.searchsorted(stay, self.columns)
-        self.kept, self.problem = self.kept[stay], self.problem.with_features(stay)
-        self.control.features = self.kept.size
-
-    def _take_back(self) -> None:
-        """Go on with all columns: α serves those that were left behind too little."""
-        self.columns, self.screens = self.kept[self.columns], False
-        self.kept, self.problem = np.arange(self.full.rows.d), self.screener.problem
-        self.best = Best(self.screener)
-        self.control.features = None
-
-    def _on_all_columns(self) -> Outcome:
-        """The best points on all rows and columns, those screened before included."""
-        found = self.best.finish()
-        if self.kept.size == self.full.rows.d:
-            return found
-        return Outcome(found.point, self.full.dual_at(found.dual.alpha))
 
     def _goal(self, new: np.ndarray, before: float) -> float:
         """The relative gap on the columns to go to next.
@@ -165,7 +116,8 @@ class ColumnRounds:
         Once no column is missing all of it; beyond that where rounding asks for more.
         """
         if new.size:
-            return max(LITTLE * self.best.found.certificate.relative_gap, self.target)
+            assert self.best is not None
+            return max(LITTLE * self.best.certificate.relative_gap, self.target)
         return self.target if before > self.target else LITTLE * before
 
     def _near(self, dual: DualPoint) -> np.ndarray:
@@ -175,10 +127,13 @@ class ColumnRounds:
 
     def _begin(self, columns: np.ndarray) -> None:
         """Start the engine on these columns, and all rows."""
-        self.columns, self.paused = columns, None
+        self.columns = columns
         self.small = self.problem.with_features(columns)
+        none, bounds = np.zeros_like(self.unused), self.small.weights
         self.work = Reduction.of(self.small)
-        self.engine = InteriorPoint(self.small)
+        if self.unused.any():
+            self.work = self.work.shrink(Partition(self.unused, none, bounds, bounds))
+        self.engine = InteriorPoint(self.work.problem)
 
     def _widen(self, columns: np.ndarray) -> None:
         """Go on with more columns, and the rows that are left."""
@@ -205,8 +160,6 @@ class ColumnRounds:
                 return True  # all that rounding allows, and enough
             last = engine.relative_gap
             self.control.steps += 1
-            n, d = engine.problem.n, engine.problem.rows.d
-            self.spent += float(n) * d * min(n, d)
             if not engine.step():
                 return False
             near = unsettled(engine, self.pinned[self.work.free])
@@ -216,19 +169,16 @@ class ColumnRounds:
         return False
 
     def _verify(self) -> Outcome:
-        """The engine's points on all rows and columns kept, by one product each way."""
-        problem, engine = self.problem, self.engine
+        """The engine's points on all rows and columns, by one product each way."""
+        problem, engine, w = self.problem, self.engine, np.zeros(self.problem.rows.d)
         alpha, margins = (
             self.work.unfold(engine.alpha),
             self.small.rows.margins(engine.w),
         )
-        w, whole = np.zeros(problem.rows.d), np.zeros(self.full.rows.d)
-        w[self.columns] = whole[self.kept[self.columns]] = engine.w
+        w[self.columns] = engine.w
         found = Outcome(problem.at(w, engine.b, margins), problem.dual_at(alpha))
-        point = self.screener.problem.at(whole, engine.b, margins)
-        self.best.keep(Outcome(point, found.dual))
-        passes = self.full.rows.passes.count
-        self.control.record(passes, found.certificate, self.screener.counts)
+        passes = problem.rows.passes.count
+        self.control.record(passes, found.certificate, (problem.n, 0, 0))
         return found
 
     def _wanted(self, dual: DualPoint, columns: np.ndarray) -> np.ndarray:

@@ -68,7 +68,7 @@ from wideberth.solvers.shrinking import (
     solve_groups,
 )
 from wideberth.solvers.tied import solve_where_tied
-from wideberth.solvers.work import PerRow, Work
+from wideberth.solvers.work import Work
 
 
 def solve_in_memory(
@@ -293,8 +293,8 @@ class Driver:
         if work is not None:
             rest = max(work.n - work.rows - work.settled, 0)
             counts, spent = (work.rows, work.settled, rest), float(self.passes)
-            if isinstance(self.batches, InMemory):
-                spent = self.batches.problem.rows.passes.count
+            if isinstance(self.batches, InMemory):  # where nothing is proven of rows
+                counts, spent = (self.n, 0, 0), self.batches.problem.rows.passes.count
             self.control.record(spent, self.certificate, counts)
         return point
 
@@ -331,7 +331,6 @@ class Driver:
         Where no w ≠ 0 is worth while w(α) = 0 at the dual optimum, and no pass comes
         upon w = 0 by itself: the first pass, which sums up each class, tells its value.
         """
-        first.check_classes()
         problem, none = first.classes_as_rows(), np.empty(0)
         point = null_point(problem)
         assert problem.folded is not None
@@ -378,7 +377,7 @@ class Driver:
     def _ask(self, question) -> Work:
         """Ask all batches."""
         self.passes += 1
-        work = Work(self.batches, question, PerRow.beside(self.batches, self.n))
+        work = Work(self.batches, question, self.n)
         for answer in self.batches.ask(question):
             work.add(answer)
         return work

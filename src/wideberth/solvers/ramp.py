@@ -45,7 +45,7 @@ from wideberth.solvers.shrinking import least_rows
 from wideberth.solvers.starts import WarmStart, carry
 
 if TYPE_CHECKING:
-    from wideberth.solvers.chunks.chunked import Chunks
+    from wideberth.data.batches import Chunks
     from wideberth.solvers.work import Work
 
 #: How a descent ended.
@@ -153,21 +153,18 @@ class Descent(ABC, Generic[Solved]):
     @contextmanager
     def told(self, cost: float, **changes) -> Iterator[Control]:
         """A control for one round, which hears of values with what K costs."""
-        control = self.control
+        control, callback = self.control, self.control.callback
 
         def with_costs(entry: dict) -> dict:
             return entry | {name: entry[name] + cost for name in ("primal", "dual")}
 
-        callback, told = None, control.callback
-        if told is not None:
+        def tell(entry: dict) -> bool | None:
+            return callback is not None and callback(with_costs(entry))
 
-            def callback(entry):
-                return told(with_costs(entry))
-
-        inner = replace(control, callback=callback, trace=[], **changes)
+        told = None if callback is None else tell
+        inner = replace(control, callback=told, trace=[], **changes)
         yield inner
         control.steps, control.stopped = inner.steps, inner.stopped
-        control.features = inner.features
         control.trace += map(with_costs, inner.trace)
 
 
@@ -327,8 +324,7 @@ STARTS: dict[str, Callable[[DescentInMemory], LeftOut | None]] = {
 class DescentInChunks(Descent[Driver]):
     """Descent over chunks; every round is a search over all rows and one more pass.
 
-    `passes` counts what was read before the last search; the first pass hands over a
-    sample of the rows, on which the descent begins.
+    The first of its `passes` hands over a sample of the rows, on which it begins.
     """
 
     def __init__(self, chunks: Chunks, level: float, control: Control):
@@ -357,7 +353,7 @@ class DescentInChunks(Descent[Driver]):
             search.run()
         if not search.point.value + left.cost <= left.value:
             search.consider(here.w, here.b)
-        self.before, self.passes = self.passes, self.passes + search.passes
+        self.passes += search.passes
         return search, tol
 
     def roundings(self, found):
@@ -365,64 +361,41 @@ class DescentInChunks(Descent[Driver]):
         return chain(found.n)
 
     def _left_out(self, point: PrimalPoint, before: PrimalPoint | None) -> LeftOut:
-        """What rows cost at a point, and which are left out there and not `before`."""
+        """What rows cost at a point, and whether others are left out than `before`."""
         self.passes += 1
         keep = self.chunks.spares(2 * (self.chunks.n or 0))
         points = [each for each in (point, before) if each is not None]
         beyond = [Beyond(self.level, each.w, each.b) for each in points]
-        seen = sum(self.chunks.ask(_Look(beyond, keep)), _Seen(0.0, 0.0, 0, {}))
-        mask = None
-        if seen.which:
-            mask = concat([seen.which[number] for number in sorted(seen.which)])
-        value = point.value - point.hinge + seen.loss
-        return LeftOut(mask, seen.cost, value, point, changed=seen.changed > 0)
+        value, cost, changed, masks = point.value - point.hinge, 0.0, False, {}
+        for number, loss, part, differ, mask in self.chunks.ask(_Look(beyond, keep)):
+            value, cost, changed = value + loss, cost + part, changed or differ
+            masks[number] = mask
+        mask = concat([masks[number] for number in sorted(masks)]) if keep else None
+        return LeftOut(mask, cost, value, point, changed=changed)
 
 
 @dataclass(frozen=True)
 class _Look:
     """A question to chunks: what rows cost at a point, and which are left out there.
 
-    `beyond` holds that point, and one before where changes are counted; which rows are
-    left out is handed over if they are to `keep`.
+    `beyond` holds that point, and maybe another one to compare with. The mask of the
+    rows left out is handed over if that is to `keep`.
     """
 
     beyond: list[Beyond]
     keep: bool
 
-    def __call__(self, number: int, problem: Problem) -> _Seen:
-        """Sums over the rows of a chunk."""
+    def __call__(self, number: int, problem: Problem) -> tuple:
+        """The chunk, the loss of its rows, the cost of those left out, what changed."""
         here, *before = self.beyond
         ramp, slack = here.ramp(problem), here.slack(problem)
         xp, left_out = namespace(slack), ramp.left_out(slack)
         loss = accurate_sum(problem.weights * xp.clip(slack, 0.0, ramp.most))
-        changed = 0
-        for other in before:
-            others = ramp.left_out(other.slack(problem))
-            changed = int(xp.count_nonzero(left_out != others))
-        which = {number: left_out} if self.keep else {}
-        return _Seen(loss, ramp.cost(left_out), changed, which)
+        others = (ramp.left_out(other.slack(problem)) for other in before)
+        changed = any(bool(xp.any(left_out != other)) for other in others)
+        mask = left_out if self.keep else None
+        return number, loss, ramp.cost(left_out), changed, mask
 
     def part(self, number: int) -> _Look:
         """What of this question concerns one chunk."""
         return self
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """Sums over rows: their loss, the cost and the changes of those left out.
-
-    `which` marks these, by chunk.
-    """
-
-    loss: float
-    cost: float
-    changed: int
-    which: dict[int, np.ndarray]
-
-    def __add__(self, other: _Seen) -> _Seen:
-        return _Seen(
-            self.loss + other.loss,
-            self.cost + other.cost,
-            self.changed + other.changed,
-            self.which | other.which,
-        )

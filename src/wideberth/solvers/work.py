@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from wideberth.data.errors import DataError
-from wideberth.data.files import ScratchFolder
 from wideberth.noise.sets import Noise
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
@@ -25,39 +23,6 @@ from wideberth.solvers.merge import Groups
 from wideberth.solvers.proofs import Proof
 
 
-class PerRow(Mapping):
-    """Numbers per row, batch by batch: in memory, or else in a scratch folder."""
-
-    def __init__(self, in_memory: bool):
-        self._in_memory = in_memory
-        self._kept: dict[int, Any] = {}
-        self._folder: ScratchFolder | None = None
-
-    @classmethod
-    def beside(cls, batches: Batches, n: int) -> PerRow:
-        """Room for labels of groups and shares of n rows, while both change."""
-        return cls(batches.spares(30 * n))
-
-    def __setitem__(self, number: int, values: np.ndarray) -> None:
-        self._kept[number] = values
-        if self._in_memory:
-            return
-        if self._folder is None:
-            self._folder = ScratchFolder()
-        self._kept[number] = self._folder.path / f"{number}.npy"
-        np.save(self._kept[number], values)
-
-    def __getitem__(self, number: int) -> np.ndarray:
-        kept = self._kept[number]
-        return kept if self._in_memory else np.load(kept)
-
-    def __iter__(self):
-        return iter(self._kept)
-
-    def __len__(self):
-        return len(self._kept)
-
-
 class Work:
     """The sum of all answers to a question, with the rows that were handed over.
 
@@ -66,8 +31,9 @@ class Work:
     points of this work are points of the whole problem.
     """
 
-    def __init__(self, batches: Batches, question, labels: PerRow):
-        self.batches, self.question, self.labels = batches, question, labels
+    def __init__(self, batches: Batches, question, n: int = 0):
+        self.batches, self.question = batches, question
+        self._labels = batches.per_row(n)  # the group of each row
         self.first = isinstance(question, Draw)  # no row was settled, but at random
         self.grouping = getattr(question, "grouping", None)
         self.most = getattr(question, "most", np.inf)
@@ -78,7 +44,6 @@ class Work:
         self.model: NoiseModel | None = None
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
         self.sides: tuple[Folded, ...] = ()
-        self.classes: tuple[int, ...] = (0, 0)
         self._share = 1.0  # of the rows of a first pass that is kept
         self._hinges: list[float] = []
         self._rounding = 0.0
@@ -104,7 +69,6 @@ class Work:
             before = self.sides or (None,) * len(answer.sides)
             pairs = zip(before, answer.sides, strict=True)
             self.sides = tuple(new if old is None else old + new for old, new in pairs)
-            self.classes = tuple(map(operator.add, self.classes, answer.classes))
         if answer.groups is not None:
             self._add_groups(answer.number, answer.groups)
         elif answer.piece is not None:
@@ -154,7 +118,7 @@ class Work:
         """Take in the groups of a batch; keep those single rows that come first."""
         assert self.grouping is not None
         groups = groups.within(self.grouping).coarser(self._last, self.grouping.share)
-        self.labels[number] = groups.labels
+        self._labels[number] = groups.labels
         own = np.arange(groups.n, dtype=np.int32)
         self._groups[number] = replace(groups, labels=own)
         orders = [part.order[part.single] for part in self._groups.values()]
@@ -165,17 +129,6 @@ class Work:
             self._last = float(np.partition(np.concatenate(orders), k)[k])
             for name, part in self._groups.items():
                 self._groups[name] = part.coarser(self._last, self.grouping.share)
-
-    def check_classes(self) -> None:
-        """Refuse data of one class, once all rows are counted."""
-        if not self.sides:
-            return
-        for count, label in zip(self.classes, ("+1", "−1"), strict=True):
-            if count == 0:
-                raise DataError(
-                    f"No row of the data has the label {label}; a classifier needs "
-                    "both −1 and +1."
-                )
 
     def balances(self) -> bool:
         """Whether the rows held can balance the folded ones, as a free b demands."""
@@ -282,12 +235,12 @@ class Work:
             start = stop
         return parts
 
-    def _dealt(self, alpha) -> PerRow:
+    def _dealt(self, alpha) -> MutableMapping[int, Any]:
         """Give every row the ratio α/c of its group."""
-        weights, ratios = self.problem.weights, PerRow.beside(self.batches, self.n)
+        weights, ratios = self.problem.weights, self.batches.per_row(self.n)
         ratio = np.divide(alpha, weights, out=np.zeros(alpha.size), where=weights > 0)
         ratio, start = np.minimum(ratio, 1.0), 0
         for number, labels in self.members.items():
-            ratios[number] = ratio[start + labels[self.labels[number]]]
+            ratios[number] = ratio[start + labels[self._labels[number]]]
             start += self._sizes[number]
         return ratios

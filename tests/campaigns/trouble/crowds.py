@@ -47,7 +47,7 @@ _PROCESSES = (
     FITS_SCRIPT
     + """
 if __name__ == "__main__":
-    expected = {name: answer(name) for name in FITS}  # BLAS and numba are running
+    expected = {name: answer(name) for name in FITS}  # BLAS is running
     import fits_for_processes as module
     for method in ("fork", "spawn", "forkserver"):
         context = multiprocessing.get_context(method)

@@ -1,40 +1,176 @@
-"""Data in chunks of few distinct rows: one read, and all else is in memory (§12).
+"""Data that is read in chunks, as batches of a solver.
 
-The first pass asks every chunk for its distinct rows (`equal_rows.py`). `DistinctRows`
-puts them into one table, in which rows of different chunks are merged in turn, and
-gives up once that is too large. Where it holds all rows in the end `Collapsed` solves
-the problem on it in memory, and deals out α, and what is proven, to the rows.
+`Chunks` are the batches. Data of few distinct rows takes one read, and all else is in
+memory (theory §12): the first pass asks every chunk for its distinct rows.
+`DistinctRows` puts them into one table, in which rows of different chunks are merged in
+turn, and gives up once that is too large. Where it holds all rows in the end
+`Collapsed` solves the problem on it, and deals out α, and what is proven, to the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, MutableMapping
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from wideberth.data.chunks import Chunk, Terms
+from wideberth.data.errors import DataError
+from wideberth.data.files import ScratchFolder
+from wideberth.data.sources import Source
+from wideberth.noise.read_errors import read_errors
 from wideberth.problem import Certificate, PrimalPoint, Problem
 from wideberth.problem.arrays import concat
-from wideberth.problem.equal_rows import (
-    WORTH_MERGING,
-    EqualRows,
-    merged,
-)
-from wideberth.problem.ramp import Ramp
+from wideberth.problem.equal_rows import WORTH_MERGING, EqualRows, merged
+from wideberth.problem.ramp import Beyond, Ramp
 from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.batches import Batches, join
+from wideberth.solvers.batches import Batches, Draw, join
+from wideberth.solvers.merge import Grouping
 from wideberth.solvers.newton.solver import Newton
 from wideberth.solvers.proofs import Proof
 from wideberth.solvers.ramp import Descended, DescentInMemory
-from wideberth.solvers.work import PerRow
 
-#: Share of the rows for which there is room that the table may hold: a choice; it is
-#: there beside a sample of as many rows as there is room for.
+#: Share of the rows that fit in memory that a table of distinct rows may hold: a
+#: choice; it is there beside a sample of as many rows as fit.
 TABLE_SHARE = 0.25
+
+
+class Chunks(Batches):
+    """Rows of a source, chunk by chunk."""
+
+    def __init__(self, source: Source, terms: Terms, norm_penalty: float = 0.0):
+        self.source, self.terms = source, terms
+        self.n, self.d, self.stays = source.n, terms.d, source.stays
+        self.sets, self.intercept = terms.noise, terms.intercept
+        self.capacity = source.capacity()
+        if terms.error_shape is not None:  # sets of their kind; chunks have the others
+            none = np.zeros((0, self.d))
+            self.sets = read_errors(none, terms.error_shape, none.shape)
+        self.penalty = norm_penalty
+        self.sets.penalty(norm_penalty, self.d)  # or a refusal
+        self.beyond: Beyond | None = None
+        # Labels and weights per row are kept beside them.
+        kept = source.spares(12 * (source.n or 0))
+        self.distinct = DistinctRows(TABLE_SHARE * self.capacity, kept)
+        self.checked = False  # whether all rows were, by a first read
+
+    def without(self, beyond: Beyond | None) -> Chunks:
+        """The same without the rows that the ramp leaves out."""
+        chunks = copy(self)
+        chunks.beyond = beyond
+        return chunks
+
+    def ask(self, question):
+        """Put a question to the problem on the rows of each chunk."""
+        asked = _Asked(self.terms, question, self.beyond, not self.checked)
+        first, counts = isinstance(question, Draw), np.zeros(2, dtype=int)
+        for answer in self.source.map(asked):
+            if first:
+                counts += answer.classes
+            if first and self.distinct is not None:
+                self.distinct.add(answer.number, answer.equal)
+                answer = replace(answer, equal=None)
+            yield answer
+        self.checked = True
+        if first and question.sides:
+            _check_classes(counts)
+
+    def collapsed(self) -> Collapsed | None:
+        """The problem on few distinct rows, where the first pass found no others."""
+        distinct, self.distinct = self.distinct, None  # asked for once
+        problem = distinct.problem()
+        if problem is None:
+            return None
+        return Collapsed(self, distinct, problem)
+
+    def grouping(self, n):
+        """Half of the room for single rows, a quarter for groups.
+
+        All are in float64, and solved as a whole: two copies do.
+        """
+        wide = self.source.capacity(2, 8 * self.d)
+        capacity = min(wide, self.capacity)
+        return Grouping(capacity // 2, 0.25 * capacity / n)
+
+    def spares(self, size):
+        """Whether the source leaves room for that."""
+        return self.source.spares(size)
+
+    def per_row(self, n):
+        """In memory, where labels of groups and ratios of n rows fit while both change.
+
+        Else in a scratch folder.
+        """
+        return PerRow(self.spares(30 * n))
+
+
+def _check_classes(counts: np.ndarray) -> None:
+    """Refuse data of one class, given how many rows of each there are."""
+    for count, label in zip(counts, ("+1", "−1"), strict=True):
+        if count == 0:
+            raise DataError(
+                f"No row of the data has the label {label}; a classifier needs both −1 "
+                "and +1."
+            )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question to batches as one to chunks."""
+
+    terms: Terms
+    question: Any
+    beyond: Beyond | None = None
+    check: bool = False  # whether the data is read for the first time
+
+    def __call__(self, chunk: Chunk):
+        """What the chunk answers."""
+        problem = self.terms.problem(chunk, check=self.check)
+        if self.beyond is not None:
+            problem = self.beyond.rest(problem)
+        return self.question(chunk.number, problem)
+
+    def part(self, number: int) -> _Asked:
+        """What of this question concerns one chunk."""
+        if isinstance(self.question, Draw):
+            return self
+        return replace(self, question=self.question.part(number))
+
+
+class PerRow(MutableMapping):
+    """Numbers per row, batch by batch: in memory, or else in a scratch folder."""
+
+    def __init__(self, in_memory: bool):
+        self._in_memory = in_memory
+        self._kept: dict[int, Any] = {}
+        self._folder: ScratchFolder | None = None
+
+    def __setitem__(self, number: int, values: np.ndarray) -> None:
+        self._kept[number] = values
+        if self._in_memory:
+            return
+        if self._folder is None:
+            self._folder = ScratchFolder()
+        self._kept[number] = self._folder.path / f"{number}.npy"
+        np.save(self._kept[number], values)
+
+    def __getitem__(self, number: int) -> np.ndarray:
+        kept = self._kept[number]
+        return kept if self._in_memory else np.load(kept)
+
+    def __delitem__(self, number: int) -> None:
+        del self._kept[number]
+
+    def __iter__(self):
+        return iter(self._kept)
+
+    def __len__(self):
+        return len(self._kept)
 
 
 class DistinctRows:

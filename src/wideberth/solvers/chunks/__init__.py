@@ -1,1 +1,0 @@
-"""`solve` for data in chunks: files and clusters."""
