@@ -1,9 +1,9 @@
 """Which part of the package may import which, and what breaks the rule.
 
 The map: kernels ← problem, noise ← screening ← solvers ← front doors ← measurement ←
-estimators ← command line. Sources of data know problems and no solver; plots and
-reports are given what they show. Imports inside functions and those for type checkers
-count too.
+estimators ← command line. Sources of data bring batches for the solvers, which do not
+know them; plots and reports are given what they show. Imports inside functions and those
+for type checkers count too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "problem": _PROBLEM,
     "screening": {*_PROBLEM, "screening"},
     "solvers": _SOLVERS,
-    "data": {*_PROBLEM, "data"},
+    "data": {*_SOLVERS, "data"},
     "datasets": {"datasets"},
     "plotting": {*_PROBLEM, "plotting", "datasets"},
     "report": {"report"},

@@ -26,6 +26,7 @@ from wideberth.problem.arrays import concat, fill, host, namespace, pick, scatte
 from wideberth.problem.equal_rows import EqualRows, merge_chunk
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
+from wideberth.problem.ramp import Beyond
 from wideberth.problem.rows import Passes
 from wideberth.screening import fold_samples
 from wideberth.solvers.blocks import NoiseModel
@@ -67,6 +68,10 @@ class Batches(ABC):
 
     def grouping(self, n: int) -> Grouping:
         """How to group n rows that cannot be held; not asked where all fit."""
+        raise NotImplementedError
+
+    def without(self, beyond: Beyond | None) -> Batches:
+        """The same without the rows that the ramp leaves out; of chunks alone."""
         raise NotImplementedError
 
     def spares(self, size: int) -> bool:

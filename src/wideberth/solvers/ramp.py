@@ -38,6 +38,7 @@ from wideberth.problem.ramp import Beyond, Ramp, with_cost
 from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.batches import Batches
 from wideberth.solvers.driver import Driver
 from wideberth.solvers.newton.solver import Newton
 from wideberth.solvers.sampling import Sample, small_sample
@@ -45,7 +46,6 @@ from wideberth.solvers.shrinking import least_rows
 from wideberth.solvers.starts import WarmStart, carry
 
 if TYPE_CHECKING:
-    from wideberth.data.batches import Chunks
     from wideberth.solvers.work import Work
 
 #: How a descent ended.
@@ -327,7 +327,7 @@ class DescentInChunks(Descent[Driver]):
     The first of its `passes` hands over a sample of the rows, on which it begins.
     """
 
-    def __init__(self, chunks: Chunks, level: float, control: Control):
+    def __init__(self, chunks: Batches, level: float, control: Control):
         super().__init__(level, control, control.tol)
         self.chunks, self.passes = chunks, 1
 
