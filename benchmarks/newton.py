@@ -1,10 +1,10 @@
 """What the tunables of Newton's method are worth, in passes and kernel calls.
 
-    python -m benchmarks.newton [copy_share=1 wideberth.problem.limits.LITTLE=0.03 …]
+    python -m benchmarks.newton [wideberth.problem.limits.LITTLE=0.03 …]
 
-solves problems and paths with the settings as they are and with those named, and prints
-the ratios of passes and of calls, problem by problem, with their geometric means. A
-name with dots is a constant of a module, replaced wherever it was imported.
+solves problems and paths with the constants as they are and with those named, and
+prints the ratios of passes and of calls, problem by problem, with their geometric
+means. A constant of a module is replaced wherever it was imported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from threadpoolctl import threadpool_limits
 from benchmarks.bench.counting import counting
 from benchmarks.datasets import a9a, breast_cancer, spambase, tall
 from wideberth import RobustLinearSVC, path, solve
-from wideberth.solvers.newton.settings import SETTINGS
 
 
 def _solved(load: Callable, **options) -> Callable[[], int]:
@@ -42,7 +41,7 @@ def _walked(load: Callable, **options) -> Callable[[], int]:
 
 
 def _classes(load: Callable, **options) -> Callable[[], int]:
-    """One class against the rest, solved together (`wideberth.solvers.classes`)."""
+    """One class against the rest, each from one estimate for all of them."""
 
     def run() -> int:
         X, y = load(return_X_y=True)
@@ -87,12 +86,8 @@ def count() -> np.ndarray:
 
 
 def change(name: str, value: str) -> None:
-    """Set a field of the settings, or a constant of a module."""
+    """Set a constant of a module."""
     module, _, last = name.rpartition(".")
-    if not module:
-        kind = type(getattr(SETTINGS, last))
-        object.__setattr__(SETTINGS, last, kind(value))
-        return
     before = getattr(import_module(module), last)
     for loaded in list(sys.modules.values()):
         if loaded.__name__.startswith("wideberth") and hasattr(loaded, last):

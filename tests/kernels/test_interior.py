@@ -11,8 +11,9 @@ from problems import make_problem
 from wideberth.kernels.interior import Steering, minimise
 from wideberth.problem import Problem
 from wideberth.screening import Partition, Reduction
-from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton.settings import SETTINGS
+from wideberth.solvers.blocks import LEAST_DISTANCE, START_INSIDE
+from wideberth.solvers.interior import TO_BOUNDARY, InteriorPoint
+from wideberth.solvers.shrinking import SETTLED_MOVES
 from wideberth.solvers.small import _small_problem
 
 SHAPES = ("l2", "linf", "ellipsoid", "box")
@@ -21,10 +22,10 @@ INTERCEPTS = (None, 0.0, 0.5)
 
 def steering(most_steps=100):
     return Steering(
-        SETTINGS.start_inside,
-        SETTINGS.least_distance,
-        SETTINGS.to_boundary,
-        SETTINGS.settled_moves,
+        START_INSIDE,
+        LEAST_DISTANCE,
+        TO_BOUNDARY,
+        SETTLED_MOVES,
         most_steps,
     )
 

@@ -23,10 +23,10 @@ from wideberth.solvers import paths
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.batches import InMemory
 from wideberth.solvers.driver import Driver, solve_in_memory
-from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.newton.solver import Newton, _band
+from wideberth.solvers.newton import WALK_RESERVE, Newton, _band
 from wideberth.solvers.paths import Sequence
 from wideberth.solvers.registry import get_solver
+from wideberth.solvers.sampling import NEAR_SHARE
 from wideberth.solvers.shrinking import nearest_width
 from wideberth.solvers.starts import (
     Predictor,
@@ -337,13 +337,13 @@ def test_working_sets_hold_a_few_more_rows_than_were_enough_before():
     problem = make_problem(4, n=400, d=5, C=1.0)
     slack = np.linspace(-1, 2, 400)
     starts = Predictor(problem, get_solver("newton"), np.random.default_rng(0))
-    assert starts.rows == SETTINGS.near_share * 400
+    assert starts.rows == NEAR_SHARE * 400
     sizes = []
     for rows in (0, 40, 120, 240):
         point = replace(problem.at(np.zeros(5)), slack=slack)
         start = WarmStart(problem, point, problem.weights, rows=rows)
         sizes.append(np.count_nonzero(np.abs(slack) <= _band(start)))
-    reserve = SETTINGS.walk_reserve
+    reserve = WALK_RESERVE
     expected = [0, reserve * 40, reserve * 120, 400]  # most are as well all
     np.testing.assert_allclose(sizes, expected, atol=3)
 

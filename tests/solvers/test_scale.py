@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +33,6 @@ from wideberth.problem.layouts import as_rows
 from wideberth.screening import screen_points
 from wideberth.screening.tests import quick_test
 from wideberth.solvers.base import Control
-from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.proofs import Decide, Proof
 from wideberth.solvers.sampling import draw
 
@@ -483,8 +481,7 @@ def test_little_memory_serves_polyhedra_and_penalties(noise, held):
 
 def test_too_little_memory_is_said(data, monkeypatch):
     monkeypatch.setattr("wideberth.data.sources.Source.capacity", lambda *_: 60)
-    few = replace(SETTINGS, most_passes=3)
-    monkeypatch.setattr("wideberth.solvers.driver.SETTINGS", few)
+    monkeypatch.setattr("wideberth.solvers.driver.MOST_PASSES", 3)
     with pytest.warns(UserWarning, match="too many rows are near the margin"):
         found = solve(slices(4_000, *data[:2]), **OPTIONS)
     assert not found.converged

@@ -6,15 +6,15 @@ import scipy.sparse as sp
 
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
+from wideberth.solvers import newton as newton_solver
+from wideberth.solvers import smoothed
 from wideberth.solvers.algebra import Factor
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import smoothed
-from wideberth.solvers.newton import solver as newton_solver
-from wideberth.solvers.newton.smoothed import Smoothed, solve_smoothed
-from wideberth.solvers.newton.solver import Newton, smoothing_pays
+from wideberth.solvers.newton import Newton, smoothing_pays
 from wideberth.solvers.registry import choose_solver
+from wideberth.solvers.smoothed import Smoothed, solve_smoothed
 
 NOISES = {"none": (0.0, "l2"), "ball": (0.1, "l2"), "ellipsoid": (0.1, "scales")}
 
@@ -377,7 +377,7 @@ def test_newton_takes_it_where_it_pays(monkeypatch):
 
 
 def test_sweeps_give_way_sooner_where_the_hinge_is_smoothed():
-    for n, d in ((4000, 200), (200_000, 5)):
+    for n, d in ((6000, 200), (300_000, 5)):
         X = np.random.default_rng(0).normal(size=(n, d))
         y = np.where(X[:, 0] > 0, 1.0, -1.0)
         push = float((X * X).sum()) / d

@@ -16,7 +16,7 @@ from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.newton import Newton
 from wideberth_paper import load
 
 SMOOTH = ("l2", "ellipsoid")

@@ -30,7 +30,7 @@ from wideberth import (
 )
 from wideberth.data import Source
 from wideberth.problem.arrays import host
-from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.newton import Newton
 
 __all__ = ["CASES", "NAMES", "NEW", "ROADS", "TOL", "Road"]
 

@@ -31,7 +31,7 @@ from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.batches import Batches, Draw, join
 from wideberth.solvers.merge import Grouping
-from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.newton import Newton
 from wideberth.solvers.proofs import Proof
 from wideberth.solvers.ramp import Descended, DescentInMemory
 

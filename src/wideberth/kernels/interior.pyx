@@ -2,7 +2,7 @@
 
 With rows e_i = (s_i x_i, −ρ_i, s_i) and x = (w, t, b) it minimises
 
-    P(x) = ½⟨x,Qx⟩ + total − ⟨fold,x⟩ + Σ c_i [u_i]_+ ,   u_i = m_i − ⟨x,e_i⟩ ,   t ≥ Ω(w)
+    P(x) = ½⟨x,Qx⟩ + total − ⟨fold,x⟩ + Σ c_i [u_i]_+ ,  u_i = m_i − ⟨x,e_i⟩ ,  t ≥ Ω(w)
 
 over x; Q is diagonal: 1 for every feature, 0 for t, λ_b for b. t is there only where
 there is noise, b only with an intercept. The dual maximises
@@ -50,7 +50,8 @@ cdef double COARSE = np.finfo(np.float32).eps
 cdef double TINY = 1e-300
 #: Share of an error that may be left over where another one decides.
 cdef double LITTLE = 0.1
-#: Rows whose products are summed in float32 before they are added in float64.
+#: Number of rows whose products are summed in float32 before they are added in
+#: float64; a block of 65 columns stays in the nearest cache.
 cdef enum:
     BLOCK = 256
 
@@ -169,7 +170,9 @@ cdef class Noise:
         """
         return 0.0
 
-    cdef void start(self, const double *x, double s, double inside, double mu) noexcept nogil:
+    cdef void start(
+        self, const double *x, double s, double inside, double mu
+    ) noexcept nogil:
         """Set a multiplier that balances s."""
 
     cdef void scale(self, const double *x) noexcept nogil:
@@ -200,7 +203,7 @@ cdef class RoundNoise(Noise):
     """t ≥ ‖τ∘w‖₂ in Nesterov–Todd scaling: k = (t, τ∘w), W⁻¹k = Wh = λ.
 
     W⁻¹ = η⁻¹ [v_0, −v_1ᵀ; −v_1, I + v_1v_1ᵀ/(1+v_0)]. Moves are kept scaled: g = W⁻¹dk
-    and y − g = Wdh, where λ∘y is what the product k∘h has to change by. Entry 0 of these
+    and y − g = Wdh, where λ∘y is what the product k∘h has to change by. Entry 0 of the
     vectors belongs to t, entry 1 + j to feature j.
     """
 
@@ -244,7 +247,9 @@ cdef class RoundNoise(Noise):
     cdef double inside(self, double rows, double size, Py_ssize_t n) noexcept nogil:
         return min(rows / max(size, TINY), LITTLE)
 
-    cdef void start(self, const double *x, double s, double inside, double mu) noexcept nogil:
+    cdef void start(
+        self, const double *x, double s, double inside, double mu
+    ) noexcept nogil:
         """h_0 balances s, h_1 opposes w; ⟨k,h⟩ fixes the weight of this barrier."""
         cdef Py_ssize_t j
         self._image(x, self.k)
@@ -358,7 +363,9 @@ cdef class RoundNoise(Noise):
         cdef double norm = sqrt(dot(self.d, k + 1, k + 1))
         return max((k[0] - norm) * (k[0] + norm), TINY)
 
-    cdef double _root(self, const double *k, double square, const double *dk) noexcept nogil:
+    cdef double _root(
+        self, const double *k, double square, const double *dk
+    ) noexcept nogil:
         """Largest t with k + t·dk in the cone: the least positive root of a quadratic.
 
         It is at² + 2bt + square.
@@ -432,7 +439,9 @@ cdef class BoxNoise(Noise):
         rows *= min(2.0 * self.noisy / (LITTLE * n), 1.0)
         return min(rows / max(size, TINY), 1.0 / EPS)
 
-    cdef void start(self, const double *x, double s, double inside, double mu) noexcept nogil:
+    cdef void start(
+        self, const double *x, double s, double inside, double mu
+    ) noexcept nogil:
         """Set k at x, and an h whose products with it are even: h⁺ + h⁻ = sτ."""
         cdef Py_ssize_t j
         cdef double up, down, apart, excess = x[self.d] - self.support(x)
@@ -606,12 +615,14 @@ cdef class Method:
         self.memory = np.empty(n * (m + 16) + m * (2 * m + 2 * BLOCK + 5))
         self.place, self.used = np.empty(n, dtype=np.intp), 0
         self.e = self._carve(n * m)
-        self.c, self.target, self.square = self._carve(n), self._carve(n), self._carve(n)
+        self.c, self.target = self._carve(n), self._carve(n)
+        self.square = self._carve(n)
         self.u, self.a, self.rest = self._carve(n), self._carve(n), self._carve(n)
         self.p, self.q = self._carve(n), self._carve(n)
         self.da, self.dp, self.dq = self._carve(n), self._carve(n), self._carve(n)
         self.change, self.ratio_p = self._carve(n), self._carve(n)
-        self.ratio_q, self.theta, self.work = self._carve(n), self._carve(n), self._carve(n)
+        self.ratio_q, self.theta = self._carve(n), self._carve(n)
+        self.work = self._carve(n)
         self.x, self.dx, self.fold = self._carve(m), self._carve(m), self._carve(m)
         self.combined = self._carve(m)
         self.penalty = &problem.penalty[0]
@@ -644,14 +655,14 @@ cdef class Method:
         than `least`, is anything done.
         """
         cdef Py_ssize_t i, k, kept = 0, n = self.n
-        cdef double usual = 0.0
+        cdef double reach, usual = 0.0
         cdef bint near
         for i in range(n):
             usual += self.change[i] * self.change[i]
         usual = sqrt(usual / n)
         for i in range(n):
-            near = fabs(self.u[i]) <= self.steering.settled_moves * fabs(self.change[i]) + usual
-            near = near or (self.u[i] > 0) != (self.a[i] > 0.5)
+            reach = self.steering.settled_moves * fabs(self.change[i]) + usual
+            near = fabs(self.u[i]) <= reach or (self.u[i] > 0) != (self.a[i] > 0.5)
             self.work[i] = near
             kept += near
         if not self.least <= kept <= n // 2:
@@ -675,7 +686,8 @@ cdef class Method:
         cdef Py_ssize_t j
         for j in range(self.m):
             self.e[k * self.m + j] = self.e[i * self.m + j]
-        self.c[k], self.target[k], self.square[k] = self.c[i], self.target[i], self.square[i]
+        self.c[k], self.target[k] = self.c[i], self.target[i]
+        self.square[k] = self.square[i]
         self.u[k], self.a[k], self.rest[k] = self.u[i], self.a[i], self.rest[i]
         self.p[k], self.q[k], self.place[k] = self.p[i], self.q[i], self.place[i]
 
@@ -692,8 +704,8 @@ cdef class Method:
     ) noexcept nogil:
         """Step to the relative gap `goal`; x, a, steps and gap are what comes of it.
 
-        Where it `shrinks`, rows are settled on the way: their a_i is written, their mark
-        `inside` taken away.
+        Where it `shrinks`, rows are settled on the way: their a_i is written, and their
+        mark `inside` is taken away.
         """
         cdef double beyond, length
         self.steps, self.read, self.gap = 0, self.n, INFINITY
@@ -927,6 +939,7 @@ cdef class Method:
         """matrix = Σ work_i e_ie_iᵀ, the triangle [i, j ≥ i] of the rows."""
         cdef Py_ssize_t i, j, used = 0, m = self.m
         cdef double root, size = 0.0
+        cdef double *row
         cdef bint coarse
         for i in range(self.n):
             size += self.work[i] * self.square[i]
@@ -936,12 +949,13 @@ cdef class Method:
         for i in range(self.n):
             if self.work[i] > 0.0:
                 root = sqrt(self.work[i])
+                row = self.e + i * m
                 if coarse:
                     for j in range(m):
-                        self.coarse_block[used * m + j] = <float>(root * self.e[i * m + j])
+                        self.coarse_block[used * m + j] = <float>(root * row[j])
                 else:
                     for j in range(m):
-                        self.block[used * m + j] = root * self.e[i * m + j]
+                        self.block[used * m + j] = root * row[j]
                 used += 1
             if used == BLOCK or (i == self.n - 1 and used > 0):
                 self._add_block(used, coarse)
@@ -1055,10 +1069,12 @@ def minimise(
             gap, lost, scale = method.gap, INFINITY, 1.0
             if gap <= goal:
                 problem.multiply(&x[0], &work[0])
-                lost = unsettle(problem, method.x, work, u, inside, a, &scale, &distance)
+                lost = unsettle(problem, x, work, u, inside, a, &scale, &distance)
             if lost <= LITTLE * goal * scale or (all_rows and not shrinks):
                 break
-            all_rows, few, rounds = not gap <= goal, least, rounds + 1
+            # Rows join in every round but where arithmetic overflows.
+            all_rows = not (gap <= goal and lost < INFINITY)
+            few, rounds = least, rounds + 1
     return answer, shares, steps, read, gap
 
 
@@ -1112,7 +1128,7 @@ cdef void settle(
 
 cdef double unsettle(
     SmallProblem problem,
-    const double *x,
+    const double[::1] x,
     const double[::1] margins,
     double[::1] slack,
     unsigned char[::1] inside,

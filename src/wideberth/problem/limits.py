@@ -22,6 +22,11 @@ LITTLE = 0.1
 #: end by themselves: a choice that protects from rounding which keeps them going
 #: (`python -m benchmarks.newton` counts the same with 40).
 MOST_STEPS = 100
+#: Largest share of the rows that a smaller copy may hold: a sample, or those that the
+#: interior-point method goes on with (at 0.3 up to a tenth more passes, at 0.7 up to
+#: 1.8 times as many, at 1 up to 5 times); and largest relative change of C over which a
+#: solution may leave as few of the next problem (flat from 0.3 to 0.7).
+COPY_SHARE = 0.5
 #: Least number of sweeps of coordinate ascent between two evaluations of all rows; 1
 #: takes 1 % more passes on average, 4 takes 8 % fewer, and either takes up to 1.5 times
 #: as many on single problems (`python -m benchmarks.coordinate`).

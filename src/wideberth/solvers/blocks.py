@@ -43,10 +43,17 @@ from wideberth.solvers.algebra import (
     longest_step,
 )
 from wideberth.solvers.extended_rows import ExtendedRows
-from wideberth.solvers.newton.settings import SETTINGS
 
 if TYPE_CHECKING:
     from wideberth.solvers.interior import InteriorPoint, Start
+
+#: Least distance of the shares α/c from 0 and 1 at which the method starts, and least
+#: Ω(w) as a share of the largest that a w of this length can have (0.01 and 0.05 are
+#: even; 0.2 takes up to 1.4 times the passes).
+START_INSIDE = 0.05
+#: Least distance from the margin, and least Ω(w), that a start is made with: zero would
+#: be on the boundary (a choice).
+LEAST_DISTANCE = 1e-9
 
 
 def block_of(
@@ -288,7 +295,7 @@ class Shared(Block):
         """t starts beyond Ω(w), as far as makes the constraint count as all rows do."""
         shape, d = self.problem.noise.shape, self.d
         size = shape.lipschitz(d) * float(np.linalg.norm(start.w))
-        least = max(SETTINGS.start_inside * size, SETTINGS.least_distance)
+        least = max(START_INSIDE * size, LEAST_DISTANCE)
         omega = max(shape.support(start.w), least)
         x = np.concatenate((start.w, [omega], self._intercept(start)))
         apart = distance(self.slacks(x, start.margins))
@@ -311,7 +318,7 @@ class Shared(Block):
             facets = 2 * problem.noise.shape.degrees(self.d)
             total *= min(facets / (LITTLE * max(problem.n, 1)), 1.0)
         inside = total / max(weight * omega, TINY)
-        return min(max(inside, SETTINGS.least_distance), most)
+        return min(max(inside, LEAST_DISTANCE), most)
 
     def begin(self, method):
         least = EPS * float(method.xp.sum(method.c))
@@ -456,7 +463,7 @@ class SumFacets(Facets):
         limit = s * self.scales
         combined = self.rows.combine(method.alpha) + self.rows.folded
         part = 0.5 + 0.5 * combined[self.noisy] / np.maximum(limit, TINY)
-        part = np.clip(part, SETTINGS.start_inside, 1 - SETTINGS.start_inside)
+        part = np.clip(part, START_INSIDE, 1 - START_INSIDE)
         self.h = limit * np.stack([1 - part, part])
         beyond = 2 * product / np.maximum(limit, TINY)
         self.k = np.stack([beyond, beyond])
@@ -556,7 +563,7 @@ class SignedParts(Inequalities):
 
     def place(self, start, distance):
         size = float(np.abs(start.w).max(initial=0.0))
-        inside = max(SETTINGS.start_inside * size, SETTINGS.least_distance)
+        inside = max(START_INSIDE * size, LEAST_DISTANCE)
         parts = np.maximum(start.w, 0.0) + inside, np.maximum(-start.w, 0.0) + inside
         return np.concatenate((*parts, self._intercept(start)))
 
@@ -832,8 +839,8 @@ class ConeSets(RoundCones, OwnSets):
         reach = np.linalg.norm(start.w) * self.problem.noise.ellipsoids.lipschitz(
             self.d
         )
-        sizes = np.maximum(np.sqrt(dots(image, image)), SETTINGS.start_inside * reach)
-        t = (1 + LITTLE) * np.maximum(sizes, SETTINGS.least_distance)
+        sizes = np.maximum(np.sqrt(dots(image, image)), START_INSIDE * reach)
+        t = (1 + LITTLE) * np.maximum(sizes, LEAST_DISTANCE)
         self.k = np.column_stack((t, image))
         return super().place(start, distance)
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wideberth.problem import DualPoint, Problem
-from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS
+from wideberth.problem.limits import COPY_SHARE, FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.driver import PATIENCE
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.polish import best_of
 from wideberth.solvers.shrinking import assume, unsettled, wrongly_settled
 
@@ -95,7 +95,7 @@ class ColumnRounds:
             met = met or (goal <= self.target and best.meets(control.tol))
             better = best.gap < (1 - LITTLE) * smallest
             idle, smallest = 0 if better else idle + 1, min(smallest, best.gap)
-            if met or control.exhausted() or idle > SETTINGS.patience:
+            if met or control.exhausted() or idle > PATIENCE:
                 return best
             new = self._wanted(found.dual, self.columns)
             goal = self._goal(new, goal)
@@ -104,7 +104,7 @@ class ColumnRounds:
             near = self._near(found.dual)
             if wrong.any() or not moving or new.size > LITTLE * self.columns.size:
                 self._begin(np.union1d(self.columns, new))
-            elif not new.size and near.size <= SETTINGS.copy_share * self.columns.size:
+            elif not new.size and near.size <= COPY_SHARE * self.columns.size:
                 self._begin(near)
                 goal = LITTLE * LITTLE
             elif new.size:

@@ -50,7 +50,6 @@ from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.batches import Batches, Draw, Gather, InMemory
 from wideberth.solvers.merge import Grouping
-from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.polish import sparse
 from wideberth.solvers.proofs import Decide, Proof, decide_rows
 from wideberth.solvers.sampling import (
@@ -69,6 +68,17 @@ from wideberth.solvers.shrinking import (
 )
 from wideberth.solvers.tied import solve_where_tied
 from wideberth.solvers.work import Work
+
+#: Number of crossed rows, per row of the working set, beyond which a round tells only
+#: that it had too few rows; the next one has this many times as many (a choice for
+#: starts that are far off; the benchmark has none and counts the same from 2 to 1000).
+GROWTH = 8
+#: Number of rounds without progress after which rounding is taken to forbid more (a
+#: choice for the end of float64; the benchmark counts the same from 0 to 30).
+PATIENCE = 8
+#: Number of passes over files after which a run is given up (a choice; those of
+#: `python -m benchmarks.caps` take 4 to 8).
+MOST_PASSES = 40
 
 
 def solve_in_memory(
@@ -184,8 +194,8 @@ class Driver:
         better = certificate.gap < (1 - LITTLE**2) * self._smallest
         self._idle = 0 if better else self._idle + 1
         self._smallest = min(self._smallest, certificate.gap)
-        patience = 0 if certificate.meets(control.tol) else SETTINGS.patience
-        given_up = not self.batches.in_memory and self.passes > SETTINGS.most_passes
+        patience = 0 if certificate.meets(control.tol) else PATIENCE
+        given_up = not self.batches.in_memory and self.passes > MOST_PASSES
         senseless = certificate.primal < 0  # rows folded before were settled wrongly
         return self._idle > patience or given_up or senseless
 
@@ -218,7 +228,7 @@ class Driver:
             here = work.point
             start = problem.at(here.w, here.b, here.margins[members])
             if problem.n < self.n:
-                lowest = SETTINGS.plausible_value * here.value
+                lowest = (1 - LITTLE) * here.value
         rows = self.batches.problem, problem, members
         method = Shrinking(*rows, self.control, self.goal, kept[members], lowest)
         found = method.solve(start)
@@ -406,30 +416,30 @@ class Driver:
         """What to gather at the solution of a working set."""
         if not solved.exact:
             return self._after_sample(solved, found)
-        here = None if solved.first else solved.point
+        question = self._question(found.point.w, found.point.b)
+        if not solved.first:
+            question = replace(question, other=solved.point)
         if self.grouping is not None:
             ratios = None if self.proof is None else self.proof.ratios
-            grouped = {"grouping": self.grouping, "ratios": ratios}
-            return self._question(found.point.w, found.point.b, other=here, **grouped)
-        files = not (self.batches.in_memory or self.batches.sets.proportional)
-        proof = self.proof if files else None
-        most = SETTINGS.growth * solved.problem.n
-        more = {"proof": proof, "most_crossed": np.inf if here is None else most}
-        more["members"] = solved.members
-        return self._question(found.point.w, found.point.b, other=here, **more)
+            return replace(question, grouping=self.grouping, ratios=ratios)
+        if not (self.batches.in_memory or self.batches.sets.proportional):
+            question = replace(question, proof=self.proof)
+        if not solved.first:
+            most = GROWTH * solved.problem.n
+            question = replace(question, most_crossed=most, members=solved.members)
+        return question
 
     def _at_the_lower(
         self, question: Gather, solved: Work, found: Outcome, latest: PrimalPoint
     ) -> Gather:
         """Gather at the lower one of the points before and after, both evaluated."""
         self._narrow(solved, found, latest)
+        question = replace(question, band=self.band, widening=self.widening)
         point, here = latest, solved.point
         if solved.exact and not solved.first and here.value < latest.value:
             point = here
             question = replace(question, w=here.w, b=here.b, other=latest, members=None)
-        known = point if self.batches.in_memory else None
-        width = {"band": self.band, "widening": self.widening}
-        return replace(question, known=known, **width)
+        return replace(question, known=point if self.batches.in_memory else None)
 
     def _narrow(self, solved: Work, found: Outcome, latest: PrimalPoint) -> None:
         """Narrow the band for the next working set, where the last one served well."""
@@ -440,7 +450,7 @@ class Driver:
                 self.band = float(np.median(np.abs(latest.slack)))
             return
         proven = Certificate.of(latest, found.dual)
-        if latest.value <= solved.point.value and proven.meets(SETTINGS.narrowing_gap):
+        if latest.value <= solved.point.value and proven.meets(LITTLE**2):
             self.widening *= 0.3
 
     def _gather(self, question: Gather, solved: Work) -> Work:
@@ -459,7 +469,7 @@ class Driver:
         elif solved.exact and not (work.across or work.grouping or self._came_back):
             self.goal *= LITTLE  # nothing but precision is missing
         while self._too_few(work) and not self.control.interrupted():
-            wider = SETTINGS.widening * work.question.widening
+            wider = work.question.widening / LITTLE
             work = self._ask(replace(work.question, widening=wider))
         if work.overfull:
             work = self._ask(self._fitting(work.question, work.n, work.near))
@@ -472,10 +482,10 @@ class Driver:
         """Gather where a working set was gathered, many times as many rows."""
         here, known = solved.point, None
         if self.batches.in_memory:
-            known, share = here, SETTINGS.growth * solved.problem.n / self.n
+            known, share = here, GROWTH * solved.problem.n / self.n
             self.band, self.widening = nearest_width(here.slack, min(share, 1.0)), 1.0
         else:
-            self.widening *= SETTINGS.widening
+            self.widening /= LITTLE
         return self._question(here.w, here.b, known=known)
 
     # -- too many rows, or too few -----------------------------------------------------

@@ -45,7 +45,7 @@ def estimated_slacks(problem: Problem, labels: np.ndarray) -> np.ndarray | None:
     """
     n, d, b = problem.n, problem.rows.d, problem.intercept
     metric, noise = _METRIC * problem.weights, np.zeros(d + (b is not None))
-    E = np.ones((n, noise.size))
+    E: np.ndarray = np.ones((n, noise.size))
     E[:, :d] = problem.rows.array
     # In float32, twice as quick, while its rounding stays far below that of ½‖w‖².
     coarse = COARSE * float(metric @ np.einsum("ij,ij->i", E, E)) <= LITTLE

@@ -50,10 +50,19 @@ from wideberth.problem.arrays import (
 )
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers.algebra import Curvature, Factor, ThinFactor, cholesky
-from wideberth.solvers.blocks import Block, NoiseModel, SumFacets, block_of
+from wideberth.solvers.blocks import (
+    LEAST_DISTANCE,
+    START_INSIDE,
+    Block,
+    NoiseModel,
+    SumFacets,
+    block_of,
+)
 from wideberth.solvers.extended_rows import ExtendedRows
-from wideberth.solvers.newton.settings import SETTINGS
 
+#: Share of the way to the boundary that a step may go, as is usual in Mehrotra's
+#: method.
+TO_BOUNDARY = 0.995
 #: Number of steps without a gap ten times smaller after which the block's successor
 #: goes on: a choice; `SmoothedSets` takes 9 to 26 steps where it works at all.
 _PATIENCE = 10
@@ -117,7 +126,7 @@ class InteriorPoint:
         xp, start, self.block = self.xp, self.start, block
         self.x = block.place(start, self._distance)
         self.slack = block.slacks(self.x, start.margins)
-        share = xp.clip(start.share, SETTINGS.start_inside, 1 - SETTINGS.start_inside)
+        share = xp.clip(start.share, START_INSIDE, 1 - START_INSIDE)
         self.room = xp.stack([1.0 - share, share])
         upper = at_least(0.0, self.slack) + self._distance(self.slack)
         self.force = xp.stack([upper, upper - self.slack])
@@ -135,7 +144,7 @@ class InteriorPoint:
         if self.barrier is not None and not (light := self.barrier <= 1.0).all():
             slack = slack[light]
         distance = float(self.xp.sum(self.xp.abs(slack))) / max(slack.shape[0], 1)
-        return max(distance, SETTINGS.least_distance)
+        return max(distance, LEAST_DISTANCE)
 
     @property
     def w(self) -> np.ndarray:
@@ -315,7 +324,7 @@ class InteriorPoint:
         moved -= rate
         block.move(dx, c * share, aim)
         nearest = floats(extremes(rate)[0], extremes(moved)[0])
-        length = min(1.0, SETTINGS.to_boundary * self._longest(*nearest))
+        length = min(1.0, TO_BOUNDARY * self._longest(*nearest))
         if not (length > EPS and np.isfinite(dx).all()):
             return False
         self._advance(length, dx, change, rate, moved)
@@ -395,7 +404,7 @@ class InteriorPoint:
     def _longest(self, *rates: float) -> float:
         """Largest step that stays inside, at most 1/(share to the boundary)."""
         rate = -min(rates)
-        longest = 1.0 / rate if rate > 1.0 else 1.0 / SETTINGS.to_boundary
+        longest = 1.0 / rate if rate > 1.0 else 1.0 / TO_BOUNDARY
         return min(longest, self.block.longest())
 
     def _advance(self, t: float, dx, change, room_rate, force_rate) -> None:

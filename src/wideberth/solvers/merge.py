@@ -31,8 +31,10 @@ from wideberth.problem.arrays import concat
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import TINY
 from wideberth.problem.rows import gamma
-from wideberth.solvers.newton.settings import SETTINGS
 
+#: Distance of the ratio α/c from 0 and 1 up to which a row is grouped as one at that
+#: bound (a choice; solutions on groups are about as exact).
+AT_BOUND = 1e-3
 #: Kinds of rows of one target: two classes, two shares, two sides.
 _KINDS = 8
 
@@ -73,7 +75,7 @@ class Groups:
     def of(cls, problem: Problem, slack, share, distance) -> Groups:
         """Every row of a batch as a group of its own."""
         X, upper = problem.rows.X, share > 0.5
-        least = SETTINGS.at_bound
+        least = AT_BOUND
         between = (share > least) & (share < 1 - least)
         wrong = np.where(upper, slack < 0, slack > 0)
         near = 1 / (1 + distance)

@@ -27,12 +27,12 @@ import numpy as np
 from wideberth.problem import Certificate, Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equivalent import cap_weights
+from wideberth.problem.limits import COPY_SHARE
 from wideberth.problem.presolve import Presolved
 from wideberth.problem.ramp import Ramp
 from wideberth.screening import Partition, screen_at_hand
 from wideberth.solvers.attempts import Attempt, null_pair, prove
 from wideberth.solvers.base import Control, Outcome, Solver
-from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.ramp import ROUGH, Descended, DescentInMemory
 from wideberth.solvers.starts import (
     Predictor,
@@ -192,10 +192,10 @@ class Sequence:
         region, nearest = self.control.screening, self.starts.nearest
         if region is None or self.solver.predicted or start is None or nearest is None:
             return None
-        if not abs(C / nearest[0] - 1) <= SETTINGS.copy_share:
+        if not abs(C / nearest[0] - 1) <= COPY_SHARE:
             return None
         partition = screen_at_hand(problem, start.pair, region)
-        return partition if partition.share > 1 - SETTINGS.copy_share else None
+        return partition if partition.share > 1 - COPY_SHARE else None
 
     def _attempt(
         self, problem: Problem, start: WarmStart | None, decided: Partition | None

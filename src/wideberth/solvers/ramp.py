@@ -40,7 +40,7 @@ from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.batches import Batches
 from wideberth.solvers.driver import Driver
-from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.newton import Newton
 from wideberth.solvers.sampling import Sample, small_sample
 from wideberth.solvers.shrinking import least_rows
 from wideberth.solvers.starts import WarmStart, carry

@@ -10,7 +10,6 @@ from __future__ import annotations
 from math import inf
 
 from wideberth.problem import Problem
-from wideberth.problem.layouts import BLAS_SPEEDUP
 from wideberth.problem.limits import (
     CACHED_ENTRIES,
     FEW_FEATURES,
@@ -21,7 +20,8 @@ from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
 from wideberth.solvers.columns import FewColumns
 from wideberth.solvers.conic import Conic
-from wideberth.solvers.newton.solver import Newton, smoothing_pays
+from wideberth.solvers.cost import Cost
+from wideberth.solvers.newton import Newton, smoothing_pays
 from wideberth.solvers.sampling import sample_size
 from wideberth.solvers.small import Small, is_small
 from wideberth.solvers.sweeps import Coordinate
@@ -49,9 +49,9 @@ _EASY_QUICK = 400.0
 #: 0.02 to 0.3, C 0.01 to 10: with factors of 4 to 8 a solution takes 8 % longer than by
 #: the better of both solvers, with none 13 %).
 _EASED_BY_NOISE = 6.0
-#: Largest number of products n·d² at which a dense Gram matrix is still quick: it takes
+#: Largest cost of a Gram matrix, in entries read, at which it is still quick: it takes
 #: 0.1 s (20 000×316 and 200 000×100, one thread), and a solution a dozen of them.
-_SECOND = 2_000_000_000
+_QUICK = 200_000_000
 #: How many times as large a Gram matrix may be where sweeping is hard: sweeps then take
 #: hundreds of passes and hand over to Newton's method in the end (MNIST, 6 times as
 #: large, takes 2 s by Newton's method and 7 s by sweeps; 20 000×600 0.5 s and 2 s).
@@ -190,11 +190,11 @@ def _noise_outweighs_penalty(problem: Problem) -> bool:
 
 
 def _algebra(problem: Problem) -> float:
-    """Time of the Gram matrix of a sample, in that of one which is still quick.
+    """Cost of the Gram matrix of a sample, in that of one which is still quick.
 
-    Infinite where its factor takes longer than what is summed.
+    Infinite where its factor costs more than what is summed.
     """
-    rows, n, d = problem.rows, problem.n, problem.rows.d
-    gram = min(n, sample_size(n, d)) * rows.gram_products()
-    factor, product = d**3 / 3, BLAS_SPEEDUP * rows.entries()
-    return gram / _SECOND if d <= n and factor <= max(gram, product) else inf
+    cost, n, d = Cost(problem), problem.n, problem.rows.d
+    gram = cost.gram(min(n, sample_size(n, d)))
+    fits = d <= n and cost.factor <= max(gram, cost.product)
+    return gram / _QUICK if fits else inf

@@ -12,11 +12,32 @@ import scipy.linalg
 
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import counting, fill, masked, namespace, pick, quantile
-from wideberth.problem.limits import LITTLE, TINY
+from wideberth.problem.limits import COPY_SHARE, LITTLE, TINY
 from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import cholesky
-from wideberth.solvers.newton.settings import SETTINGS
+from wideberth.solvers.blocks import LEAST_DISTANCE
 
+#: Largest number of rows that are all solved at once; below it a sample costs more than
+#: it saves (flat to 16 000 in passes; at 1 000 a fifth more calls).
+DIRECT_ROWS = 4000
+#: Factor in the number of rows of a sample, (factor · n · √d)^⅔, at which solving it
+#: costs about as much as the rows that its error leaves near the margin (2.2 and 12
+#: take up to a tenth more passes on tall data).
+SAMPLE_FACTOR = 6.0
+#: Relative gap to which a sample of n rows is solved, times n/d; its sampling error
+#: makes more a waste (flat from 0.001 to 0.03; at 0.1 a seventh more passes on tall
+#: data).
+SAMPLE_ACCURACY = 0.01
+#: Half width of the bands that a sample leaves, in standard errors (3 takes from a
+#: tenth fewer to twice as many passes on covtype's classes, against the rest).
+SAMPLING_ERRORS = 5.0
+#: Number of rows for each row of the sample that predicts the points of a path; a
+#: sample of fewer than `DIRECT_ROWS` rows is not worth while (without it a path over
+#: 60 000 rows takes 1.7 times the passes).
+WALK_ROWS = 8
+#: Largest share of the rows at which those near the margin are few, and share over
+#: which the Hessian of a sample is smoothed (flat from 0.1 to 0.5 on average).
+NEAR_SHARE = 0.2
 #: Number of random projections that estimate a quadratic form for every row, to about
 #: half of it: a choice, for bands are five standard errors wide.
 _PROJECTIONS = 6
@@ -26,28 +47,28 @@ _GOLDEN = 0.5 * (1 + 5**0.5)
 
 def sample_size(n: int, d: int) -> int:
     """As many of n rows as their sampling error will leave near the margin, roughly."""
-    return int((SETTINGS.sample_factor * n * d**0.5) ** (2 / 3))
+    return int((SAMPLE_FACTOR * n * d**0.5) ** (2 / 3))
 
 
 def first_size(n: int, d: int) -> int:
     """Rows of a first sample of n, which is no smaller than what is solved directly."""
-    return max(sample_size(n, d), SETTINGS.direct_rows)
+    return max(sample_size(n, d), DIRECT_ROWS)
 
 
 def is_sampled(problem: Problem) -> bool:
     """Whether a problem has so many rows that a sample of them is solved first."""
-    return first_size(problem.n, problem.rows.d) <= SETTINGS.copy_share * problem.n
+    return first_size(problem.n, problem.rows.d) <= COPY_SHARE * problem.n
 
 
 def small_sample(n: int) -> int:
     """Rows of a sample whose solution may be found beside that of n; 0 of too few."""
-    size = n // SETTINGS.walk_rows
-    return size if size >= SETTINGS.direct_rows else 0
+    size = n // WALK_ROWS
+    return size if size >= DIRECT_ROWS else 0
 
 
 def sample_accuracy(n: int, d: int) -> float:
     """Relative gap of a sample of n rows beyond which its error makes more a waste."""
-    return SETTINGS.sample_accuracy * d / max(n, 1)
+    return SAMPLE_ACCURACY * d / max(n, 1)
 
 
 def sample_goal(problem: Problem, target: float) -> float:
@@ -129,11 +150,10 @@ class SamplingError:
         slack = point.slack
         xp = namespace(slack)
         typical = LITTLE * float(xp.mean(xp.abs(slack)))  # where most are tied at 0
-        width = quantile(xp.abs(slack), SETTINGS.near_share)
-        width = max(width, typical, SETTINGS.least_distance)
+        width = quantile(xp.abs(slack), NEAR_SHARE)
+        width = max(width, typical, LEAST_DISTANCE)
         inside = xp.where(xp.abs(slack) <= width, problem.weights, 0.0)
         hessian = _bordered_gram(problem, inside / (2 * width))
-        self.least = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
         d = problem.rows.d
         hessian[np.diag_indices(d)] += 1.0
         hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
@@ -164,10 +184,10 @@ class SamplingError:
             return fill(problem.weights, problem.n, np.inf)
         scatter, own = problem.rows.projected_squares(self.scatter, self.own)
         error = namespace(scatter).sqrt(scatter)
-        error *= SETTINGS.sampling_errors
+        error *= SAMPLING_ERRORS
         own *= 2.0 * problem.weights
         error += masked(slack > 0, own)
-        error += self.least
+        error += LEAST_DISTANCE
         return error
 
 

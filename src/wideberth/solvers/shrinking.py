@@ -15,18 +15,27 @@ import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.arrays import is_foreign, like
-from wideberth.problem.limits import MOST_STEPS
+from wideberth.problem.limits import COPY_SHARE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.blocks import NoiseModel
+from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
 from wideberth.solvers.interior import (
     InteriorPoint,
     Start,
     class_barrier,
     even_barrier,
 )
-from wideberth.solvers.newton.settings import SETTINGS
+
+#: Least number of rows of a working set for each feature; with fewer the solution is
+#: that of a few rows, and most others are settled wrongly (flat from 2 to 4).
+ROWS_PER_FEATURE = 4
+#: Distance from the margin, in last moves, beyond which a row is taken as settled (10
+#: takes from a sixth fewer to a sixth more passes).
+SETTLED_MOVES = 5.0
+#: Number of times that a run goes back to where it left rows behind that it needs (with
+#: 1, which is never, up to twice as many passes on tall data).
+MOST_RETURNS = 4
 
 
 @dataclass
@@ -56,7 +65,7 @@ class Shrinking:
         barrier = class_barrier(problem)
         engine = InteriorPoint(problem, self._from(start), barrier=barrier)
         work = Reduction.of(problem)
-        for _ in range(SETTINGS.most_returns):
+        for _ in range(MOST_RETURNS):
             work, engine = self._run(work, engine)
             dual, w, b = self._dual(work, engine), engine.w, engine.b
             if problem.n == 0:  # every row is folded, and with them w is known
@@ -78,7 +87,7 @@ class Shrinking:
         if point is None:
             return None
         widest = float(np.abs(point.slack[~self.kept]).max(initial=0.0))
-        width = max(widest, SETTINGS.least_distance)
+        width = max(widest, LEAST_DISTANCE)
         return Start(point.w, point.b, point.margins, 0.5 + 0.5 * point.slack / width)
 
     def _run(self, work, engine) -> tuple[Reduction, InteriorPoint]:
@@ -165,7 +174,7 @@ def _begin_at(problem: Problem, start: PrimalPoint | None) -> Start | None:
     if start is None:
         return None
     point = problem.at(start.w, start.b)
-    spread = max(rms(point.slack), SETTINGS.least_distance)
+    spread = max(rms(point.slack), LEAST_DISTANCE)
     share = 0.5 + point.slack / (3 * spread)
     return Start(point.w, point.b, point.margins, share)
 
@@ -173,7 +182,7 @@ def _begin_at(problem: Problem, start: PrimalPoint | None) -> Start | None:
 def solve_groups(problem: Problem, control: Control) -> Outcome:
     """Solve a problem on groups of rows, whose weights differ much."""
     engine = InteriorPoint(problem, barrier=even_barrier(problem))
-    return _engine_alone(engine, control, SETTINGS.steps_on_groups)
+    return _engine_alone(engine, control, MOST_STEPS)
 
 
 def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome:
@@ -204,19 +213,18 @@ def dual_with_others(
 
 def least_rows(problem: Problem) -> int:
     """The fewest rows of a working set that determine w well enough to go on."""
-    return SETTINGS.rows_per_feature * problem.rows.d + 50
+    return ROWS_PER_FEATURE * problem.rows.d + 50
 
 
 def unsettled(engine: InteriorPoint, kept) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if few enough."""
     n, least = engine.problem.n, least_rows(engine.problem)
-    small = n * engine.problem.rows.d <= SETTINGS.kept_entries
-    if small or least > SETTINGS.copy_share * n:
+    if least > COPY_SHARE * n:
         return None
     move, slack = np.abs(engine.last_change), engine.true_slack
-    near = np.abs(slack) <= SETTINGS.settled_moves * move + rms(move)
+    near = np.abs(slack) <= SETTLED_MOVES * move + rms(move)
     near |= ((slack > 0) != (2 * engine.share > 1)) | kept
-    return near if least <= near.sum() <= SETTINGS.copy_share * n else None
+    return near if least <= near.sum() <= COPY_SHARE * n else None
 
 
 def assume(near: np.ndarray, slack: np.ndarray) -> Partition:

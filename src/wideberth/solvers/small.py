@@ -18,11 +18,20 @@ import numpy as np
 from wideberth.kernels.interior import Kind, SmallProblem, Steering, minimise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
-from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, LITTLE, MOST_STEPS
+from wideberth.problem.limits import (
+    CACHED_ENTRIES,
+    COPY_SHARE,
+    FEW_FEATURES,
+    LITTLE,
+    MOST_STEPS,
+)
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.blocks import LEAST_DISTANCE, START_INSIDE
+from wideberth.solvers.cost import STEP_PRODUCTS
 from wideberth.solvers.estimate import can_be_estimated, estimated_slacks
-from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
-from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.interior import TO_BOUNDARY
+from wideberth.solvers.newton import Newton
+from wideberth.solvers.shrinking import ROWS_PER_FEATURE, SETTLED_MOVES
 
 #: Largest number of entries of a dense table that is taken, 8 MB of float64 (20 000×50
 #: takes a half to all of the time that rounds or sweeps take).
@@ -33,10 +42,10 @@ _MOST_ENTRIES = 1 << 20
 _STEPPED_ENTRIES = 1 << 16
 
 _STEERING = Steering(
-    SETTINGS.start_inside,
-    SETTINGS.least_distance,
-    SETTINGS.to_boundary,
-    SETTINGS.settled_moves,
+    START_INSIDE,
+    LEAST_DISTANCE,
+    TO_BOUNDARY,
+    SETTLED_MOVES,
     MOST_STEPS,
 )
 
@@ -114,8 +123,8 @@ def _minimised(
     few: int = 0,
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """x = (w, t, b), α, and the relative gap that the steps got to."""
-    n, least = problem.n, SETTINGS.rows_per_feature * problem.rows.d
-    few, many = max(few, int(LITTLE * n)), int(SETTINGS.copy_share * n)
+    n, least = problem.n, ROWS_PER_FEATURE * problem.rows.d
+    few, many = max(few, int(LITTLE * n)), int(COPY_SHARE * n)
     small = _small_problem(problem)
     x, share, steps, read, gap = minimise(
         small, goal, _STEERING, least, many, slack, few

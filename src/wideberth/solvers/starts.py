@@ -28,8 +28,8 @@ import numpy as np
 from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE, TINY
 from wideberth.solvers.base import Control, Outcome, Solver
-from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.sampling import (
+    NEAR_SHARE,
     Sample,
     SamplingError,
     sample_accuracy,
@@ -149,7 +149,7 @@ class Predictor:
         self.before: list[PrimalPoint] = []
         self.here: list[PrimalPoint] = []
         #: Rows that would have been enough before; at first, as many as are few.
-        self.few = int(SETTINGS.near_share * problem.n)
+        self.few = int(NEAR_SHARE * problem.n)
         self.rows = self.few
         self.helper: Predictor | None = None  # the path over a sample of the rows
         most = small_sample(problem.n) if solver.predicted else 0

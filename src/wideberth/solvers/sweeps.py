@@ -40,8 +40,9 @@ from wideberth.problem.limits import EPS, LEAST_EPOCHS, LITTLE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Screener
 from wideberth.solvers.base import Best, Control, Outcome, Solver
+from wideberth.solvers.cost import Cost
 from wideberth.solvers.driver import solve_in_memory
-from wideberth.solvers.newton.solver import Newton, smoothing_pays
+from wideberth.solvers.newton import Newton, smoothing_pays
 from wideberth.solvers.second_order import (
     DualIterate,
     inverse_penalty,
@@ -112,9 +113,9 @@ class Coordinate(Solver):
         return Newton().run(problem, control, None, decided)
 
 
-#: Time that NumPy's calls for a solution by Newton's method take, in entries of a
-#: product: 2 ms (flat from 1e6 to 5e6 on 4 601×57 and 10 000×50).
-_CALLS = 2e6
+#: Products with all rows in the time of a pass of the sweeps and of what goes with them
+#: (`make bench-choice`).
+_PASS = 2.5
 
 
 class _Pace:
@@ -261,22 +262,15 @@ class _Ascent:
         return min(self.full.n, self.full.rows.d) <= self.settings.newton_size
 
     def _few_rows_may_finish(self, active: np.ndarray) -> bool:
-        """Whether Newton's method on the rows in doubt is quicker than to sweep on.
-
-        In entries of a product: it takes a dozen steps, each with a Gram matrix of
-        these rows and a factor of d³/30, and three products with all rows; sweeping one
-        takes 3, and to look at all rows and choose among them as long as two products.
-        """
-        rows, n = self.full.rows, self.full.n
+        """Whether Newton's method on the rows in doubt is quicker than to sweep on."""
+        rows, n, cost = self.full.rows, self.full.n, Cost(self.full)
         if not (self.pace.known and n > rows.d <= self.settings.newton_size):
             return False
         if 2 * active.size > n:
             return False
-        share = max(active.size, least_rows(self.full)) / n
-        gram = rows.gram_passes() * share * rows.entries()
-        newton = 12 * (gram + rows.d**3 / 30) + 3 * rows.entries() + _CALLS
-        sweeping = 3 * self.inner.rows.entries(active) * self.pace.left
-        return sweeping + 2 * rows.entries() * self.pace.rounds > newton
+        swept = self.inner.rows.entries(active)
+        sweeping = cost.sweeps(swept, self.pace.left, self.pace.rounds)
+        return sweeping > cost.newton(max(active.size, least_rows(self.full)))
 
     def _finish(self, point: PrimalPoint, active: np.ndarray) -> Outcome:
         """Newton's method on the rows in doubt, from the point of the sweeps."""
@@ -288,18 +282,10 @@ class _Ascent:
         return solve_in_memory(full, self.control, point, 0.0, doubtful)
 
     def _newton_is_due(self) -> bool:
-        """Whether Newton's method would have been done by now.
-
-        It takes about as long as 100 products with the data, a dozen Gram matrices and
-        m³/4 more entries, m the fewer of rows and features; where it smooths the hinge
-        a quarter of that, and sweeps are given twice the time. A pass of the sweeps and
-        of what goes with them takes as long as 2.5 products (`make bench-choice`).
-        """
-        rows = self.full.rows
-        algebra = 0.25 * min(rows.n, rows.d) ** 3 / max(rows.entries(), 1)
-        products, grams = (60, 6) if smoothing_pays(self.full) else (100, 12)
-        due = (products + grams * rows.gram_passes()) / 2.5 + algebra
-        spent = rows.passes.count - self.passes_before
+        """Whether Newton's method would have been done by now."""
+        cost, passes = Cost(self.full), self.full.rows.passes
+        due = cost.newton_from_nothing(smoothing_pays(self.full))
+        spent = (passes.count - self.passes_before) * _PASS * cost.product
         return self._newton_may_finish() and spent > due
 
     # -- certificates --------------------------------------------------------------

@@ -44,6 +44,7 @@ from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.solvers.algebra import Factor, conjugate_gradients
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.cost import Cost
 from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.shrinking import least_rows
@@ -88,6 +89,7 @@ class Smoothed(ExtendedRows):
     def __init__(self, problem: Problem, control: Control):
         self.adopt(problem)
         self.control, self.width = control, _FIRST_WIDTH
+        self.cost = Cost(problem)
         d, n = problem.rows.d, problem.n
         #: Places of (w, b) in x.
         self.places = np.delete(np.arange(self.penalty.size), [d] if self.noisy else [])
@@ -131,7 +133,7 @@ class Smoothed(ExtendedRows):
         than one product with all rows.
         """
         near = np.count_nonzero(np.abs(self.point.slack) <= 2 * self.width)
-        cheap = self.problem.n / self.problem.rows.gram_passes()
+        cheap = self.cost.rows_for(self.cost.product)
         return int(near) <= max(least_rows(self.problem), cheap)
 
     def _rounds_are_cheap(self) -> bool:
@@ -141,8 +143,8 @@ class Smoothed(ExtendedRows):
         gradients with all rows: then `driver.py` takes fewer steps than are left in
         narrow bands, each of which has fewer rows.
         """
-        rows, n = self.problem.rows, self.problem.n
-        return least_rows(self.problem) * rows.gram_passes() <= 0.5 * _SOLUTION * n
+        cost = self.cost
+        return cost.gram(least_rows(self.problem)) <= 0.5 * _SOLUTION * cost.product
 
     def _narrow(self) -> None:
         """Lower h where complementarity takes up more than half of the tolerance.
@@ -280,13 +282,10 @@ class Smoothed(ExtendedRows):
         no longer than one product with the band. Half of the chance goes by c_i‖z_i‖²:
         rows of large norm decide directions that few others touch.
         """
-        rows, weights, passes = (
-            self.problem.rows,
-            self.c[inside],
-            self.problem.rows.gram_passes(),
-        )
-        size = max(least_rows(self.problem), inside.size / passes)
-        if (inside.size - size) * passes <= _SOLUTION * inside.size:
+        rows, weights, cost = self.problem.rows, self.c[inside], self.cost
+        product = cost.product * inside.size / self.problem.n  # with the band
+        size = max(least_rows(self.problem), cost.rows_for(product))
+        if cost.gram(inside.size - size) <= _SOLUTION * product:
             return inside, weights
         pull = weights * rows.norms()[inside] ** 2
         chance = 0.5 * size * (1 / inside.size + pull / pull.sum())

@@ -9,12 +9,12 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.equivalent import span_of_rows
+from wideberth.problem.limits import COPY_SHARE
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Outcome, Solver
 from wideberth.solvers.batches import InMemory
+from wideberth.solvers.cost import Cost
 from wideberth.solvers.driver import Driver, solve_in_memory
-from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.newton.smoothed import is_smooth, solve_smoothed
 from wideberth.solvers.sampling import (
     SamplingError,
     is_sampled,
@@ -22,6 +22,7 @@ from wideberth.solvers.sampling import (
     small_sample,
 )
 from wideberth.solvers.shrinking import nearest_width
+from wideberth.solvers.smoothed import is_smooth, solve_smoothed
 
 if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
@@ -35,6 +36,10 @@ _GRAM_PASSES = 16.0
 #: a smoothed hinge is quicker than the solution of the sample (200 000×100, at 2.6, is
 #: even, 100 000×100, at 5, and 150 000×200, at 6, are 1.3 and 1.6 times as quick).
 _SAMPLE_PASSES = 4.0
+
+#: Rows of the first working set for each that would have been enough before (flat from
+#: 1.5 to 2; paths take up to a tenth more steps at 1.2, passes at 2.5).
+WALK_RESERVE = 1.5
 
 
 class Newton(Solver):
@@ -95,8 +100,8 @@ def _band(start: WarmStart) -> float | SamplingError:
         return nearest_width(slack)
     if isinstance(rows, SamplingError):
         return rows
-    share = SETTINGS.walk_reserve * rows / max(slack.size, 1)
-    return np.inf if share > SETTINGS.copy_share else nearest_width(slack, share)
+    share = WALK_RESERVE * rows / max(slack.size, 1)
+    return np.inf if share > COPY_SHARE else nearest_width(slack, share)
 
 
 def smoothing_pays(problem: Problem) -> bool:
@@ -104,13 +109,13 @@ def smoothing_pays(problem: Problem) -> bool:
 
     Small data has none that matter, nor has data of few features.
     """
-    rows, n = problem.rows, problem.n
-    if rows.table_fits or not is_smooth(problem):
+    if problem.rows.table_fits or not is_smooth(problem):
         return False
-    if rows.gram_passes() <= _GRAM_PASSES:
+    cost = Cost(problem)
+    if cost.gram() <= _GRAM_PASSES * cost.product:
         return False
-    size = sample_size(n, rows.d)
-    return not is_sampled(problem) or size * rows.gram_passes() > _SAMPLE_PASSES * n
+    sample = cost.gram(sample_size(problem.n, problem.rows.d))
+    return not is_sampled(problem) or sample > _SAMPLE_PASSES * cost.product
 
 
 def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
