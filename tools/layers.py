@@ -2,8 +2,8 @@
 
 The map: kernels ← problem, noise ← screening ← solvers ← front doors ← measurement ←
 estimators ← command line. Sources of data bring batches for the solvers, which do not
-know them; plots and reports are given what they show. Imports inside functions and those
-for type checkers count too.
+know them; plots and reports are given what they show. Imports inside functions, and
+those for type checkers, count too.
 """
 
 from __future__ import annotations
