@@ -6,6 +6,9 @@ in a copy of the package, never in the checkout, and meets the tests that run it
 the quickest first, for a limited time. Which tests run which line is measured with
 coverage.py, and kept in .mutants/ for each test file until the file changes.
 
+Kernels have no syntax tree that Python knows: one token is changed, the kernel is
+compiled, and it meets its tests in tests/kernels. What does not compile is no mutant.
+
 Left alone is what steers and what is only said: code outside functions (constants),
 annotations, default arguments, messages, and the side on which a threshold falls.
 
@@ -21,16 +24,21 @@ import ast
 import copy
 import hashlib
 import importlib
+import io
+import itertools
 import json
 import math
 import os
 import random
+import re
 import resource
 import select
 import shutil
 import signal
+import subprocess
 import sys
 import time
+import tokenize
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -45,10 +53,12 @@ CACHE = ROOT / ".mutants"
 #: The mutants that survived last time.
 SURVIVORS = CACHE / "survivors.json"
 #: Folders of the package that a sample is drawn from, unless others are named.
-FOLDERS = ["problem", "screening", "measurement", "estimators"]
+FOLDERS = ["kernels", "problem", "noise", "screening", "measurement", "estimators"]
 #: Tests that may be chosen; those of commands and pages start processes of their own.
 TESTS = [*(f"tests/{folder}" for folder in FOLDERS), "tests/solvers"]
 TESTS += ["tests/test_arguments.py"]
+#: What is said of a mutant of a kernel that the compiler refuses.
+NO_CODE = "does not compile"
 #: Share of the sample that must be killed.
 REQUIRED = 0.85
 
@@ -146,6 +156,38 @@ def mutants_of(file: str, text: str) -> list[Mutant]:
                     tuple(range(statement.lineno, old.end_lineno + 1)),
                 )
             )
+    return mutants
+
+
+#: Tokens of kernels taken for each other.
+TOKENS = {"+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+=", "*=": "/="}
+TOKENS |= {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "!=", "!=": "=="}
+TOKENS |= {"and": "or", "or": "and", "max": "min", "min": "max"}
+TOKENS |= {"0.0": "1.0", "1.0": "2.0", "0.5": "1.0", "2.0": "1.0"}
+
+
+def kernel_mutants_of(file: str, text: str) -> list[Mutant]:
+    """All mutants of a Cython file: one token changed within the body of a function.
+
+    Left alone are declarations, where * and < are parts of types.
+    """
+    rows = text.splitlines(keepends=True)
+    starts = list(itertools.accumulate(map(len, rows), initial=0))
+    mutants, function = [], ""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        line, column = token.start
+        row = rows[line - 1] if line <= len(rows) else ""
+        if named := re.match(r"(?:def|cdef|cpdef)\b[^=(]*?(\w+)\(", row):
+            function = named[1]
+        declares = re.match(r"\s*(cdef|const|ctypedef|double|Py_ssize_t)\b", row)
+        if token.string not in TOKENS or declares or not row.startswith("    "):
+            continue
+        start = starts[line - 1] + column
+        new = TOKENS[token.string]
+        after = row[:column] + new + row[column + len(token.string) :]
+        edges = start, start + len(token.string)
+        texts = row.strip(), after.strip()
+        mutants.append(Mutant(file, function, line, *texts, *edges, new, (line,)))
     return mutants
 
 
@@ -305,7 +347,6 @@ class Coverage:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._tests: dict[str, dict[str, list[str]]] = defaultdict(dict)
-        self._callers: dict[str, list[tuple[str, int, str]]] | None = None
 
     def measure(self) -> None:
         """Read what is known of every test file; run those that changed."""
@@ -332,7 +373,10 @@ class Coverage:
                 here.setdefault(line, []).extend(names[place] for place in places)
 
     def tests_of(self, mutant: Mutant, text: str) -> list[str]:
-        """The tests that run a mutant's line; where it is compiled, its callers'."""
+        """The tests that run a mutant's line, or its function; those of a kernel."""
+        if mutant.file.endswith(".pyx"):  # coverage does not see compiled code
+            own = f"tests/kernels/test_{Path(mutant.file).stem}.py"
+            return sorted(name for name in self.seconds if name.startswith(own))
         rows = text.splitlines()
         here = self._tests[mutant.file]
         found: set[str] = set()
@@ -341,22 +385,6 @@ class Coverage:
         if not found and (body := _body_of(text, mutant.function)):
             for line in body:
                 found.update(here.get(rows[line - 1].strip(), ()))
-        return sorted(found) or self._tests_of_callers(mutant.function)
-
-    def _tests_of_callers(self, function: str) -> list[str]:
-        """Compiled code is not seen by coverage: follow its name to who is seen."""
-        if self._callers is None:
-            self._callers = _calls()
-        found, names, known = set(), [function.split(".")[-1]], set()
-        while names:
-            name = names.pop()
-            known.add(name)
-            for file, line, caller in self._callers.get(name, ()):
-                text = (PACKAGE / file).read_text().splitlines()[line - 1].strip()
-                tests = self._tests[file].get(text, ())
-                found.update(tests)
-                if not tests and caller not in known:
-                    names.append(caller)
         return sorted(found)
 
 
@@ -376,18 +404,6 @@ def _body_of(text: str, function: str) -> range | None:
         )
     body = scope.body  # type: ignore[attr-defined]
     return range(body[0].lineno, body[-1].end_lineno + 1)
-
-
-def _calls() -> dict[str, list[tuple[str, int, str]]]:
-    """Name → file, line and function of everything that mentions it."""
-    found = defaultdict(list)
-    for path in sorted(PACKAGE.rglob("*.py")):
-        file = path.relative_to(PACKAGE).as_posix()
-        for function, _, node in _formulas(ast.parse(path.read_text())):
-            if isinstance(node, (ast.Name, ast.Attribute)):
-                caller = function.split(".")[-1]
-                found[_name(node)].append((file, node.lineno, caller))
-    return found
 
 
 def _covered_by(path: Path) -> dict:
@@ -511,11 +527,30 @@ def judge(mutant: Mutant, tests: list[str], limit: float) -> str | None:
     broken.unlink()  # the link, not the file
     broken.write_text(mutant.applied(text))
     try:
+        if broken.suffix == ".pyx":
+            _compile(broken)
         return in_child(limit, _first_failure, folder, tests)
     except TimeoutError:
         return f"no end within {limit:.0f} s"
+    except subprocess.CalledProcessError:
+        return NO_CODE
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _compile(kernel: Path) -> None:
+    """Compile a kernel in place, as `setup.py` does but in less time."""
+    for built in kernel.parent.glob(f"{kernel.stem}.*"):
+        if built != kernel:
+            built.unlink()  # a link: the file must not be written to
+    directives = "boundscheck=False,wraparound=False,cdivision=True,language_level=3"
+    cythonize = [sys.executable, "-m", "Cython.Build.Cythonize", "-i", "-X", directives]
+    subprocess.run(
+        [*cythonize, kernel],
+        env=os.environ | {"CFLAGS": "-O1"},
+        check=True,
+        capture_output=True,
+    )
 
 
 def _first_failure(package: Path, tests: list[str]) -> str | None:
@@ -587,8 +622,11 @@ def drawn(folders: list[str], seed: int, count: int) -> list[Mutant]:
     every = []
     for folder in folders:
         path = PACKAGE / folder
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            every += mutants_of(file.relative_to(PACKAGE).as_posix(), file.read_text())
+        for file in sorted(path.rglob("*.py*")) if path.is_dir() else [path]:
+            kinds = {".py": mutants_of, ".pyx": kernel_mutants_of}
+            if file.suffix in kinds:
+                name = file.relative_to(PACKAGE).as_posix()
+                every += kinds[file.suffix](name, file.read_text())
     return random.Random(seed).sample(every, min(count, len(every)))
 
 
@@ -654,7 +692,10 @@ class Report:
         started = time.perf_counter()
         killer = judge(mutant, chosen, 30 + 3 * self.seconds) if chosen else None
         spent = time.perf_counter() - started
-        if killer is not None:
+        if killer == NO_CODE:
+            self.counts["no code"] += 1
+            print(f"{title} {spent:5.1f} s  {mutant.file}:{mutant.line}  {killer}")
+        elif killer is not None:
             self.counts["killed"] += 1
             self.killers.add(killer)
             print(f"{title} {spent:5.1f} s  {mutant.file}:{mutant.line}  {killer}")
@@ -696,9 +737,10 @@ def main() -> int:
         report.run(mutant, f"{number:4}")
     SURVIVORS.write_text(json.dumps(report.survivors))
     killed, counts = report.counts["killed"], report.counts
-    share = killed / len(sample) if sample else 1.0
+    made = len(sample) - counts["no code"]
+    share = killed / made if made else 1.0
     print(
-        f"seed {options.seed}: {len(sample)} mutants, {killed} killed ({share:.1%}), "
+        f"seed {options.seed}: {made} mutants, {killed} killed ({share:.1%}), "
         f"{counts['argued']} argued, {counts['open']} open"
     )
     lost = 0 if options.no_lessons else run_lessons(report)

@@ -204,7 +204,8 @@ def test_frames_pass_through(kind):
         StandardScaler(), RobustLinearSVC(radius=0.5, noise=TAU)
     )
     on_frame = clone(model).fit(frame, Y)
-    np.testing.assert_allclose(on_frame[-1].coef_, model.fit(X, Y)[-1].coef_)
+    again = model.fit(X, Y)[-1].coef_  # columns lie otherwise: other roundings
+    np.testing.assert_allclose(on_frame[-1].coef_, again, rtol=1e-5)
     assert on_frame.worst_case(frame, Y).shape == X.shape
 
 

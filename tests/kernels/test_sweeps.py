@@ -136,7 +136,7 @@ def test_epochs_are_those_of_the_reference(stored, dtype, noise, beta):
     np.testing.assert_array_equal(alpha[others], samples.alpha[others])
 
 
-@pytest.mark.parametrize("n_features", [1, 7, 8, 9, 50])
+@pytest.mark.parametrize("n_features", [1, 3, 7, 8, 9, 50])
 def test_rows_of_any_length_are_read_to_their_end(n_features):
     samples = Samples(d=n_features)
     ends = []

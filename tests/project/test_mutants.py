@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from mutants import FOLDERS, drawn, in_order, mutants_of
+from mutants import FOLDERS, drawn, in_order, kernel_mutants_of, mutants_of
 
 
 def changes(formula):
@@ -134,3 +134,24 @@ def test_quick_tests_of_many_functions_come_first_within_the_time():
         "tests/a/t.py::f[2]",
         "tests/b/t.py::g",
     ]
+
+
+def test_kernels_are_changed_token_by_token_where_nothing_is_declared():
+    text = dedent(
+        """
+        cdef double mean(const double *x, Py_ssize_t n) noexcept nogil:
+            cdef double total = 0.0 * n
+            for i in range(n):
+                total += x[i]
+            return total / n if n > 1 else 0.0
+        """
+    )
+    mutants = kernel_mutants_of("kernels/x.pyx", text)
+    assert {mutant.function for mutant in mutants} == {"mean"}
+    assert [mutant.after for mutant in mutants] == [
+        "total -= x[i]",
+        "return total * n if n > 1 else 0.0",
+        "return total / n if n < 1 else 0.0",
+        "return total / n if n > 1 else 1.0",
+    ]
+    assert "total -= x[i]" in mutants[0].applied(text)

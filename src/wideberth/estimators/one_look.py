@@ -12,7 +12,7 @@ from wideberth.problem.statement import Statement
 from wideberth.results import Solution
 from wideberth.solve import solve_presolved
 from wideberth.solvers.base import Options
-from wideberth.solvers.estimate import estimated_slacks
+from wideberth.solvers.estimate import ESTIMATE_PRODUCTS, estimated_slacks
 from wideberth.solvers.registry import check_choices
 from wideberth.solvers.small import Small, begins_with_estimate, is_small
 
@@ -40,10 +40,12 @@ class OneLook:
     def solve(self, place: int, options: Options) -> Solution:
         """Train the problem at this place; notes are left in the solution."""
         check_choices(options.solver, options.screening)
+        presolved = self._shared.with_labels(self._labels(place))
         unknown = options.init is None and self._level == -np.inf
         if options.solver == "auto" and unknown and self._slacks is not None:
             options = replace(options, solver=Small(self._slacks[place]))
-        presolved = self._shared.with_labels(self._labels(place))
+            rows = presolved.problem.rows
+            rows.passes.add(ESTIMATE_PRODUCTS * rows.n)
         return solve_presolved(presolved, self._level, options)
 
     @cached_property

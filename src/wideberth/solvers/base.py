@@ -221,8 +221,8 @@ class Solver(ABC):
         Whether starts along paths are predictions of the next solution. Otherwise they
         are the solution before, and the samples that it decides are handed over.
     quick : bool
-        Whether a solution takes no longer than the values of a few points do; then a
-        prediction is the line through the solutions before.
+        Whether a solution of a small table takes no longer than the values of a few
+        points do; a prediction is then the line through the solutions before.
     """
 
     name: str

@@ -66,6 +66,10 @@ class Batches(ABC):
     def ask(self, question) -> Iterator:
         """Answers of all batches; one pass."""
 
+    def without(self, beyond: Beyond) -> Batches:
+        """The same without the rows that a ramp leaves out at a point."""
+        raise NotImplementedError
+
     def grouping(self, n: int) -> Grouping:
         """How to group n rows that cannot be held; not asked where all fit."""
         raise NotImplementedError

@@ -30,6 +30,8 @@ _METRIC = 0.2
 _RELAXATION = 1.7
 #: Number of steps (digits and 20 000×50, ten classes: 10 and 20 take a tenth longer).
 _STEPS = 15
+#: Products over the rows that an estimate takes for each problem.
+ESTIMATE_PRODUCTS = 2 * _STEPS
 
 
 def can_be_estimated(problem: Problem) -> bool:

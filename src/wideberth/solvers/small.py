@@ -28,7 +28,11 @@ from wideberth.problem.limits import (
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.blocks import LEAST_DISTANCE, START_INSIDE
 from wideberth.solvers.cost import STEP_PRODUCTS
-from wideberth.solvers.estimate import can_be_estimated, estimated_slacks
+from wideberth.solvers.estimate import (
+    ESTIMATE_PRODUCTS,
+    can_be_estimated,
+    estimated_slacks,
+)
 from wideberth.solvers.interior import TO_BOUNDARY
 from wideberth.solvers.newton import Newton
 from wideberth.solvers.shrinking import ROWS_PER_FEATURE, SETTLED_MOVES
@@ -104,10 +108,12 @@ def solve_small(
     if slack is None and begins_with_estimate(problem):
         estimate = estimated_slacks(problem, problem.y[None])
         slack = None if estimate is None else estimate[0]
+        problem.rows.passes.add(ESTIMATE_PRODUCTS * n)
     x, alpha, gap = _minimised(problem, control, 0.5 * control.target, slack, few)
     if not np.isfinite(gap):
         return None
-    b = None if problem.intercept is None else float(x[-1])
+    # A free b that is not unique is the middle of the best ones, whoever solves.
+    b = float(x[-1]) if problem.intercept else None
     found = Outcome(problem.at(x[:d], b), problem.dual_at(alpha))
     if not found.proves(control.tol):
         return None

@@ -152,8 +152,8 @@ class Predictor:
         self.few = int(NEAR_SHARE * problem.n)
         self.rows = self.few
         self.helper: Predictor | None = None  # the path over a sample of the rows
-        most = small_sample(problem.n) if solver.predicted else 0
-        if most:
+        most = small_sample(problem.n)
+        if most and solver.predicted and not solver.quick:
             size = min(sample_size(problem.n, problem.rows.d), most)
             self.sample = Sample(problem, size, rng)
             if self.sample.usable(problem):
@@ -247,7 +247,7 @@ class Predictor:
             before, start = self.past[0][0], self.past[0][1].point
             stride = np.log(C / here) / np.log(here / before)
             moves.append((stride, start, last))
-        if self.solver.quick:
+        if self.solver.quick and problem.rows.table_fits:
             moves = moves[-1:]
         return [_seen(problem, last, *move) for move in moves]
 
