@@ -74,10 +74,6 @@ class Batches(ABC):
         """How to group n rows that cannot be held; not asked where all fit."""
         raise NotImplementedError
 
-    def without(self, beyond: Beyond | None) -> Batches:
-        """The same without the rows that the ramp leaves out; of chunks alone."""
-        raise NotImplementedError
-
     def spares(self, size: int) -> bool:
         """Whether so many bytes may be held for numbers per row."""
         return True
