@@ -701,7 +701,7 @@ def _bent(spread: np.ndarray, images: np.ndarray) -> Curvature:
     return Curvature.of(np.zeros(len(spread)), images, -1.0, full=spread)
 
 
-class _Piece(NamedTuple):
+class _RowsAndSets(NamedTuple):
     """Some rows, and their sets."""
 
     rows: slice
@@ -729,7 +729,7 @@ class SmoothedSets(OwnSets):
         super().adopt(problem)
         Z = by_columns(self.rows.dense())  # so scaling all rows takes half the time
         self.pieces = [
-            _Piece(J, Z[J, :], bars.by_columns(), problem.radii[J])
+            _RowsAndSets(J, Z[J, :], bars.by_columns(), problem.radii[J])
             for J, bars in problem.noise.ellipsoids.blocks()
         ]
 
@@ -818,7 +818,7 @@ class SmoothedSets(OwnSets):
             change[piece.rows] = self._change(piece, dx)
         return change
 
-    def _change(self, piece: _Piece, dx: np.ndarray) -> np.ndarray:
+    def _change(self, piece: _RowsAndSets, dx: np.ndarray) -> np.ndarray:
         """⟨g_i,dx⟩ of the rows of a piece."""
         J, Z, bars, radii = piece
         push = bars.along(self.w, dx[: self.d], self.sizes[J])
