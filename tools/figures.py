@@ -1,14 +1,15 @@
 """Print figures that tell whether the code is one house: `python tools/figures.py`.
 
-Lines, modules at the root, thresholds with where they are, tests on shapes of noise
-outside their module, and what a call of `solve` walks through (`tools/walk.py`).
-`--list` names every threshold.
+Lines and modules of the core (problem, noise, kernels, screening, solvers and front
+doors) and of the rest; the numbers that steer the core; imports against the map and
+class names used twice (`tools/layers.py`); `Any` in the contracts of the core; how
+often an idea is implemented, by name; and what a call of `solve` walks through
+(`tools/walk.py`). `--list` names what is counted.
 
-A threshold is a number that something measured or counted is compared with: a literal
-in a comparison, in `min` or `max`, or a named constant or a field of settings that is
-used there. Not counted are 0, 1, 2 and infinity, which are structure (`len(y) == 2`),
-comparisons of shapes, dimensions and versions, and what the command line and reports
-compare to choose their words.
+A number that steers is one that something measured or counted is compared with: a
+literal in a comparison, in `min` or `max`, or a named constant or a field of settings
+that is used there. Not counted are 0, 1, 2 and infinity, which are structure
+(`len(y) == 2`), and comparisons of shapes, dimensions and versions.
 """
 
 from __future__ import annotations
@@ -18,22 +19,49 @@ import ast
 import math
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGE, PAPER = ROOT / "src" / "wideberth", ROOT / "paper"
-#: Parts of the package whose comparisons choose words, drawings or options.
-WORDING = ("cli", "report", "plotting")
+from layers import (
+    CORE,
+    PACKAGE,
+    against_the_map,
+    class_names_used_twice,
+    modules,
+    part_of,
+)
+
 #: Numbers that are structure rather than thresholds.
 STRUCTURE = {0, 1, 2, -1, math.inf, -math.inf}
 #: What is compared where versions, shapes and kinds are told apart.
 STRUCTURAL_WORDS = re.compile(
     r"\b(ndim|shape|version|kind|itemsize|iinfo|finfo|__version__|len)\b"
 )
-SHAPES = re.compile(
-    r"isinstance\([^()]*(?:\([^()]*\))?[^()]*,[^()]*"
-    r"\b(L1|L2|Linf|Ellipsoid|Correlated|Noise|Box)\b"
-)
+#: Implementations of one idea, each by file and name; those that exist are counted.
+COUNTED = {
+    "Mehrotra steps": [
+        "solvers/interior.py:InteriorPoint.step",
+        "solvers/classes/steps.py:_Steps.step",
+        "solvers/compiled/mehrotra.py:minimise",
+    ],
+    "settle-verify loops": [
+        "solvers/classes/rounds.py:_Rounds.solve",
+        "solvers/compiled/nearest_rows.py:minimise_nearest",
+        "solvers/columns.py:ColumnRounds.solve",
+        "solvers/driver.py:Driver.run",
+        "solvers/sweeps.py:_Ascent.solve",
+    ],
+    "warm starts": [
+        "solvers/interior.py:Start",
+        "solvers/starts.py:Starts",
+        "solvers/compiled/small.py:Guess",
+    ],
+    "cost models": [
+        "solvers/registry.py:_sweeps_are_quicker",
+        "solvers/newton/solver.py:smoothing_pays",
+        "solvers/newton/smoothed.py:Smoothed.run",
+        "solvers/sweeps.py:_Pace",
+        "solvers/compiled/small.py:_sweeps_are_quick",
+    ],
+}
 
 
 @dataclass(frozen=True)
@@ -45,11 +73,15 @@ class Threshold:
     text: str
 
 
-def lines_of(*folders: Path) -> int:
-    """Lines of all Python and Cython files in the folders."""
-    files = [file for folder in folders for file in folder.rglob("*.py*")]
-    files = [file for file in files if file.suffix in (".py", ".pyx")]
-    return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+def lines_and_modules() -> dict[bool, tuple[int, int]]:
+    """Lines and modules, .py and .pyx, of the core (True) and of the rest."""
+    sizes: dict[bool, tuple[int, int]] = {True: (0, 0), False: (0, 0)}
+    for name, file in modules().items():
+        core = part_of(name) in CORE
+        lines, files = sizes[core]
+        lines += len(file.read_text(encoding="utf-8").splitlines())
+        sizes[core] = lines, files + 1
+    return sizes
 
 
 def number_of(node: ast.expr) -> float | None:
@@ -118,13 +150,18 @@ def compared(tree: ast.Module) -> list[ast.expr]:
     return found
 
 
-def thresholds() -> list[Threshold]:
-    """All thresholds of the package."""
-    trees = {
-        file: ast.parse(file.read_text(encoding="utf-8"))
-        for file in sorted(PACKAGE.rglob("*.py"))
-        if file.relative_to(PACKAGE).parts[0] not in WORDING
+def core_trees() -> dict[str, ast.Module]:
+    """The syntax trees of the core's modules in Python, by file."""
+    return {
+        file.relative_to(PACKAGE).as_posix(): ast.parse(file.read_text("utf-8"))
+        for name, file in modules().items()
+        if file.suffix == ".py" and part_of(name) in CORE
     }
+
+
+def thresholds() -> list[Threshold]:
+    """All numbers that steer the core."""
+    trees = core_trees()
     uses = [expression for tree in trees.values() for expression in compared(tree)]
     used = {
         part.id if isinstance(part, ast.Name) else part.attr
@@ -133,8 +170,7 @@ def thresholds() -> list[Threshold]:
         if isinstance(part, ast.Name | ast.Attribute)
     }
     found = []
-    for file, tree in trees.items():
-        name = file.relative_to(PACKAGE).as_posix()
+    for name, tree in trees.items():
         for constant, numbers in named_numbers(tree).items():
             if constant in used:
                 found += [
@@ -152,40 +188,57 @@ def thresholds() -> list[Threshold]:
     return sorted(found, key=lambda t: (t.file, t.line))
 
 
-def questions_about_shapes() -> list[str]:
-    """Places outside `noise/` that ask a shape of noise what it is."""
-    return [
-        f"{file.relative_to(PACKAGE)}:{number}"
-        for file in sorted(PACKAGE.rglob("*.py"))
-        if file.parent.name != "noise"
-        for number, line in enumerate(
-            file.read_text(encoding="utf-8").splitlines(), start=1
-        )
-        if SHAPES.search(line)
-    ]
+def untyped() -> list[str]:
+    """Annotations in the core that say `Any`."""
+    found = []
+    for name, tree in core_trees().items():
+        annotations = []
+        for node in ast.walk(tree):
+            if isinstance(node, ast.arg | ast.AnnAssign):
+                annotations.append(node.annotation)
+            elif isinstance(node, ast.FunctionDef):
+                annotations.append(node.returns)
+        found += [
+            f"{name}:{part.lineno}"
+            for annotation in annotations
+            if annotation is not None
+            for part in ast.walk(annotation)
+            if isinstance(part, ast.Name) and part.id == "Any"
+        ]
+    return found
+
+
+def exists(place: str) -> bool:
+    """Whether a file of the package defines a name, such as "solve.py:solve"."""
+    file, _, name = place.partition(":")
+    path = PACKAGE / file
+    if not path.exists():
+        return False
+    text = path.read_text(encoding="utf-8")
+    last = name.rpartition(".")[2]
+    return re.search(rf"^ *(class|def|cdef [^\n]*) *\b{last}\b", text, re.M) is not None
 
 
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--list", action="store_true", help="name every threshold")
+    parser.add_argument("--list", action="store_true", help="name what is counted")
     options = parser.parse_args()
-    found, shapes = thresholds(), questions_about_shapes()
-    modules = sorted(file.stem for file in PACKAGE.glob("*.py"))
-    long = [
-        f"{file.relative_to(PACKAGE)} ({n})"
-        for file in sorted(PACKAGE.rglob("*.py"))
-        if (n := len(file.read_text(encoding="utf-8").splitlines())) > 400
-    ]
-    print(f"lines in src/                   {lines_of(PACKAGE.parent)}")
-    print(f"lines in src/ and paper/        {lines_of(PACKAGE.parent, PAPER)}")
-    print(f"files over 400 lines            {', '.join(long) or 'none'}")
-    print(f"modules at the root             {len(modules)}: {', '.join(modules)}")
-    print(f"thresholds                      {len(found)}")
-    print(f"questions about shapes          {len(shapes)} {' '.join(shapes)}")
+    sizes, steering = lines_and_modules(), thresholds()
+    wrong, twice, unclear = against_the_map(), class_names_used_twice(), untyped()
+    print(f"lines, modules of the core      {sizes[True][0]}, {sizes[True][1]}")
+    print(f"lines, modules of the rest      {sizes[False][0]}, {sizes[False][1]}")
+    print(f"numbers that steer the core     {len(steering)}")
+    print(f"imports against the map         {len(wrong)}")
+    print(f"class names used twice          {len(twice)}")
+    print(f"Any in contracts of the core    {len(unclear)}")
+    for kind, names in COUNTED.items():
+        print(f"{kind:<32}{sum(map(exists, names))}")
     if options.list:
-        for threshold in found:
-            print(f"  {threshold.file}:{threshold.line}: {threshold.text}")
+        steering_lines = [f"{each.file}:{each.line}: {each.text}" for each in steering]
+        named = [n for names in COUNTED.values() for n in names if exists(n)]
+        for line in (*steering_lines, *wrong, *twice, *unclear, *named):
+            print(f"  {line}")
     from walk import breast_cancer
 
     for fit_intercept in (True, False):

@@ -88,7 +88,7 @@ def solve_source(
     _check_possible(options)
     _check_room(source)
     terms = _terms(source, statement, classes)
-    watch = _Display(source, options.callback) if verbose else options.callback
+    watch = _ReadingLine(source, options.callback) if verbose else options.callback
     control = replace(options, callback=_logged(watch)).control()
     chunks = Chunks(source, terms, float(statement.norm_penalty))
     search, level = Driver(chunks, control), statement.level
@@ -236,7 +236,7 @@ def _logged(callback):
     return certified if callback is None or callable(callback) else callback
 
 
-class _Display:
+class _ReadingLine:
     """One line on standard error: reads done, the chunk being read, the gap."""
 
     def __init__(self, source: Source, callback):

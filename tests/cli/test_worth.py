@@ -22,7 +22,7 @@ from wideberth.cli.gain import paired_gain, tell_points
 from wideberth.cli.leaks import find_leaks, separation
 from wideberth.cli.model import load_model
 from wideberth.cli.page import fit_page
-from wideberth.cli.prepare import Columns, Rows
+from wideberth.cli.prepare import Columns, PreparedRows
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.cli.worth import judge_worth
 
@@ -40,7 +40,7 @@ def fit(tmp_path, table, *arguments, code=0):
 
 def rows_of(X, y):
     """Rows to train on, whose columns have the names a, b, c, …"""
-    return Rows(X, y, Columns(tuple("abcdefgh"[: X.shape[1]])), {})
+    return PreparedRows(X, y, Columns(tuple("abcdefgh"[: X.shape[1]])), {})
 
 
 # -- gains -----------------------------------------------------------------------------

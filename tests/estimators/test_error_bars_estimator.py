@@ -23,7 +23,7 @@ from wideberth import (
     make_robust_pipeline,
     solve,
 )
-from wideberth.estimators.training_data import InMemory, binary_problems
+from wideberth.estimators.training_data import RowsInMemory, binary_problems
 from wideberth.noise.read_errors import read_errors
 from wideberth.plotting import CertifiedAccuracyDisplay, MarginDisplay
 
@@ -163,7 +163,7 @@ def test_what_a_fit_leaves_goes_on_working():
     assert model.error_shape_ is None
     bars = read_errors(E, "ellipsoid", X.shape)
     svc = RobustLinearSVC().fit(X, Y, X_err=E)
-    (problem,) = binary_problems(svc, InMemory(X, Y, None, 1.0, bars))
+    (problem,) = binary_problems(svc, RowsInMemory(X, Y, None, 1.0, bars))
     expected = critical_radius(X, Y, X_err=E)
     found = critical_radius(problem)
     assert found.lower <= expected.upper

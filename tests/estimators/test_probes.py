@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from wideberth.estimators import affine, probes
 from wideberth.estimators.affine import _beyond, _less, _rounding, _special_values
-from wideberth.estimators.probes import Sample
+from wideberth.estimators.probes import ProbedRows
 
 X = np.array(
     [
@@ -21,7 +21,7 @@ X = np.array(
 
 
 def test_ranges_are_those_of_the_data():
-    sample = Sample(X)
+    sample = ProbedRows(X)
     assert sample.low.tolist() == [-2.0, -5.0, 7.0, 0.0]
     assert sample.high.tolist() == [3.0, 4.0, 7.0, 0.0]
     assert sample.size.tolist() == [3.0, 5.0, 7.0, 0.0]
@@ -32,24 +32,24 @@ def test_ranges_are_those_of_the_data():
 
 
 def test_ranges_of_sparse_rows_count_zeros():
-    sample = Sample(sp.csr_array(np.nan_to_num(X)))
+    sample = ProbedRows(sp.csr_array(np.nan_to_num(X)))
     assert sample.low.tolist() == [-2.0, -5.0, 7.0, 0.0]
     assert sample.high.tolist() == [3.0, 4.0, 7.0, 0.0]
     rows = sp.csr_array(X)
-    np.testing.assert_array_equal(Sample(rows).complete.toarray(), np.nan_to_num(X))
+    np.testing.assert_array_equal(ProbedRows(rows).complete.toarray(), np.nan_to_num(X))
     assert np.isnan(rows.data).any()  # not in place
 
 
 def test_a_vector_is_no_table():
     with pytest.raises(ValueError, match="no table"):
-        Sample([1.0, 2.0])
+        ProbedRows([1.0, 2.0])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_units_move_one_feature_each_below_a_row_of_zeros(form, monkeypatch):
     monkeypatch.setattr(probes, "_BATCH", 3)
     steps = np.array([1.0, 2.0, 4.0, 8.0])
-    batches = list(Sample(form(np.nan_to_num(X))).units(steps))
+    batches = list(ProbedRows(form(np.nan_to_num(X))).units(steps))
     dense = [batch.toarray() if sp.issparse(batch) else batch for batch in batches]
     np.testing.assert_array_equal(
         dense[0], np.vstack([np.zeros(4), np.diag(steps)[:3]])
@@ -63,7 +63,7 @@ def test_units_move_one_feature_each_below_a_row_of_zeros(form, monkeypatch):
 @pytest.mark.parametrize("shape", [(40,), (40, 4)])
 def test_values_lie_about_beyond_near_zero_and_amid_the_data(sparse, shape):
     data = np.random.default_rng(0).normal(size=(9, 4)) * [1.0, 5.0, 0.1, 100.0]
-    sample = Sample(sp.csr_array(data) if sparse else data)
+    sample = ProbedRows(sp.csr_array(data) if sparse else data)
     rng = np.random.default_rng(1)
     columns = rng.integers(4, size=shape)
     found = sample._values(np.random.default_rng(2), columns)
@@ -95,7 +95,7 @@ def test_values_lie_about_beyond_near_zero_and_amid_the_data(sparse, shape):
 
 def test_lines_pass_through_two_rows_of_the_data():
     data = np.random.default_rng(0).normal(size=(5, 3))
-    lines = Sample(data)._lines(np.random.default_rng(3), data, 60)
+    lines = ProbedRows(data)._lines(np.random.default_rng(3), data, 60)
     rng = np.random.default_rng(3)
     first, second = rng.integers(5, size=(2, 60))
     shares = []
@@ -114,7 +114,7 @@ def test_lines_pass_through_two_rows_of_the_data():
 
 def test_single_moves_leave_the_other_features_at_a_row_or_at_zero():
     data = np.random.default_rng(0).normal(size=(5, 3))
-    points = Sample(data)._singles(np.random.default_rng(4), data, 50)
+    points = ProbedRows(data)._singles(np.random.default_rng(4), data, 50)
     starts = np.vstack([data, np.zeros(3)])
     same = [(np.isclose(starts, point).sum(axis=1) >= 2).any() for point in points]
     assert all(same)
@@ -125,25 +125,27 @@ def test_single_moves_leave_the_other_features_at_a_row_or_at_zero():
 
 
 def test_missing_cells_come_in_patterns_of_the_data_one_by_one_and_at_random():
-    patterns = Sample(X)._patterns(np.random.default_rng(1))
+    patterns = ProbedRows(X)._patterns(np.random.default_rng(1))
     assert patterns[0].tolist() == [False, True, False, False]
     assert sorted(np.flatnonzero(p)[0] for p in patterns[1:5]) == [0, 1, 2, 3]
     assert (patterns[1:5].sum(axis=1) == 1).all()
     assert len(patterns) == 1 + 4 + probes._FEWEST // 4
-    for batch, missing in zip(Sample(X).with_missing(), patterns, strict=False):
+    for batch, missing in zip(ProbedRows(X).with_missing(), patterns, strict=False):
         assert len(batch) == probes._PER_PATTERN
         assert np.isnan(batch)[:, missing].all()
-    assert len(list(Sample(X).with_missing())) == len(patterns)
-    sparse = next(iter(Sample(sp.csr_array(np.nan_to_num(X))).with_missing()))
+    assert len(list(ProbedRows(X).with_missing())) == len(patterns)
+    sparse = next(iter(ProbedRows(sp.csr_array(np.nan_to_num(X))).with_missing()))
     assert sp.issparse(sparse)
 
 
 def test_special_values_stand_in_about_half_of_the_cells():
     data = np.random.default_rng(0).normal(size=(30, 4))
-    found = Sample(data)._with_value(np.random.default_rng(0), data, -99.0)
+    found = ProbedRows(data)._with_value(np.random.default_rng(0), data, -99.0)
     assert 0.3 < (found == -99.0).mean() < 0.7
     assert ((found == -99.0) | (found == data[: len(found)])).all()
-    rows = Sample(sp.csr_array(data))._with_value(np.random.default_rng(0), None, -99.0)
+    rows = ProbedRows(sp.csr_array(data))._with_value(
+        np.random.default_rng(0), None, -99.0
+    )
     assert (rows.data == -99.0).all()
 
 
@@ -161,7 +163,7 @@ FORMS = {
 def test_exact_columns_keep_the_values_of_rows(form, alike):
     data = np.arange(12.0).reshape(3, 4) + 1
     exact = np.array([False, True, False, True])
-    sample = Sample(FORMS[form](data), exact)
+    sample = ProbedRows(FORMS[form](data), exact)
     assert sample.moved.tolist() == [0, 2]
     points = -np.arange(10.0).reshape(5, 2) - 1
     given = sample.given(sp.csr_array(points) if form == "CSR" else points, alike)
@@ -178,7 +180,7 @@ def test_exact_columns_keep_the_values_of_rows(form, alike):
 @pytest.mark.parametrize("form", FORMS)
 def test_points_come_in_the_form_of_the_data(form):
     data = np.arange(12.0).reshape(3, 4)
-    sample = Sample(FORMS[form](data))
+    sample = ProbedRows(FORMS[form](data))
     assert sample.moved.tolist() == [0, 1, 2, 3]
     points = sp.csr_array(data) if form == "CSR" else -data
     given = sample.given(points)
@@ -265,11 +267,13 @@ class Shifted:
 
 def test_offsets_count_by_their_size_and_the_largest_of_them():
     data = np.array([[1.0, 5.0], [2.0, 50.0], [3.0, 0.0]])
-    step = affine._AffineStep("shift", Shifted(), Sample(data, np.array([False, True])))
+    step = affine._AffineStep(
+        "shift", Shifted(), ProbedRows(data, np.array([False, True]))
+    )
     assert step._largest_offset().tolist() == [150.0]
     assert step.linear.toarray().tolist() == [[2.0]]
     assert step.level.tolist() == [2 * 3 + 150.0]
-    plain = affine._AffineStep("shift", Shifted(), Sample(data))
+    plain = affine._AffineStep("shift", Shifted(), ProbedRows(data))
     assert plain._largest_offset().tolist() == [100.0]
     assert plain.level.tolist() == [2 * 3 + 50 + 100.0]
 
@@ -283,7 +287,7 @@ class Gaps:
 
 def test_what_is_filled_and_what_is_lost_beside_gaps_is_told():
     data = np.random.default_rng(0).normal(size=(9, 2))
-    step = affine._AffineStep("gaps", Gaps(), Sample(data))
+    step = affine._AffineStep("gaps", Gaps(), ProbedRows(data))
     assert step.fills_missing
     assert step.loses_present
     step.fills_missing = step.loses_present = False

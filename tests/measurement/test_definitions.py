@@ -26,10 +26,10 @@ from wideberth.measurement.radius import (
     scales_from_replicates,
 )
 from wideberth.measurement.tables import (
+    ClassSample,
     FarCells,
     MemoryTable,
-    Sample,
-    _Gather,
+    _EveryNth,
     _overview,
 )
 
@@ -353,7 +353,7 @@ def test_an_overview_tells_ends_counts_and_whether_anything_is_measured():
 
 def test_every_so_many_rows_of_a_class_are_gathered_wherever_they_are():
     labels = np.array([0, 1, 0, 0, 1, 0, 0, 0])
-    gather = _Gather({1: np.array([5, 2])}, np.array([3, 2]))
+    gather = _EveryNth({1: np.array([5, 2])}, np.array([3, 2]))
     part, own, even = gather(1, measured(8), labels)
     # Ranks go on from 5 rows of class 0 and 2 of class 1: 5 6 7 8 9 10, and 2 3.
     expected = [1, 2, 6]  # class 1 of rank 2; class 0 of ranks 6 and 9
@@ -368,9 +368,9 @@ def test_every_so_many_rows_of_a_class_are_gathered_wherever_they_are():
 def test_rows_of_a_sample_are_all_or_by_shares():
     labels, even = np.array([0, 0, 1, 1]), np.array([True, False, True, True])
     part, ends = measured(4), np.zeros(2)
-    sample = Sample(part, labels, even, np.array([2, 2]), ends, ends, True)
+    sample = ClassSample(part, labels, even, np.array([2, 2]), ends, ends, True)
     assert sample.whole
-    assert not Sample(part, labels, even, np.array([2, 3]), ends, ends, True).whole
+    assert not ClassSample(part, labels, even, np.array([2, 3]), ends, ends, True).whole
     np.testing.assert_array_equal(sample.evenly.values, part.values[even])
     sizes = [[len(group) for group in sample.groups(flag)] for flag in (False, True)]
     assert sizes == [[2, 2], [1, 2]]

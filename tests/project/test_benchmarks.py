@@ -51,10 +51,10 @@ def test_the_guard_complains_of_a_count_that_grew(what, counted):
 
 def test_the_guard_forgives_one_more_newton_step(counted):
     name = "breast cancer, newton, radius 0.05"
-    step = 6 / counted[name]["calls"]  # kernel calls of a step, as a share
-    more = {what: (1 + step) * value for what, value in counted[name].items()}
+    steps = counted[name]["calls"] / 6
+    more = {what: (1 + 1 / steps) * value for what, value in counted[name].items()}
     assert guard.complaints(counted | {name: more}, counted) == []
-    far = {what: (1 + 2 * step) * value for what, value in counted[name].items()}
+    far = {what: value + 12 for what, value in counted[name].items()}
     assert guard.complaints(counted | {name: far}, counted) != []
 
 

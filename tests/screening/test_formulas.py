@@ -22,7 +22,7 @@ from wideberth.screening import decisions, features, regions
 from wideberth.screening import tests as bounds
 from wideberth.screening.decisions import Partition, decide
 from wideberth.screening.features import FreeDuals
-from wideberth.screening.regions import Curvature, Region
+from wideberth.screening.regions import NoiseCurvature, Region
 
 SEEDS = range(12)
 CASES = [(seed, shape) for seed in SEEDS for shape in ("l2", "ellipsoid", "linf", "l1")]
@@ -211,7 +211,7 @@ def region_of(problem, Z, rng, shape):
         rng.exponential(),
         1.0,
         5 * rng.exponential(),
-        Curvature(rng.exponential(), v, *along),
+        NoiseCurvature(rng.exponential(), v, *along),
         (anchor, Z @ anchor),
     )
 

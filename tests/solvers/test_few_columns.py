@@ -13,7 +13,7 @@ from wideberth.problem import Problem
 from wideberth.problem.limits import FEW_FEATURES
 from wideberth.solvers import columns
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.columns import ColumnRounds, Columns
+from wideberth.solvers.columns import ColumnRounds, FewColumns
 from wideberth.solvers.polish import sparse
 
 CASES = list(itertools.product(["linf", "box"], INTERCEPTS, [0.0, 1.0]))
@@ -176,7 +176,7 @@ def test_columns_come_in_as_they_are_wanted(monkeypatch):
 def test_whatever_columns_come_first_the_last_are_right(first):
     rounds, problem = rounds_of(6)
     found = rounds.solve(np.arange(400 - first, 400))  # none of which tells anything
-    best = Columns().solve(problem, Control(1e-8, 1000, np.inf))
+    best = FewColumns().solve(problem, Control(1e-8, 1000, np.inf))
     assert found.certificate.proves(1e-8)
     assert found.point.value == pytest.approx(best.point.value, rel=1e-7)
 

@@ -13,7 +13,13 @@ from wideberth.problem import Problem
 from wideberth.solvers import tied
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, class_barrier
-from wideberth.solvers.tied import OnPath, Path, centred_force, is_tied, solve_tied
+from wideberth.solvers.tied import (
+    CentralPath,
+    OnPath,
+    centred_force,
+    is_tied,
+    solve_tied,
+)
 
 
 def rare_class(n=60_000, d=6, share=0.02, seed=0):
@@ -102,7 +108,7 @@ def test_centred_pairs_solve_their_equations(mu):
 
 
 def on_path(problem, goal=1e-4):
-    path, control = Path(problem), Control(goal)
+    path, control = CentralPath(problem), Control(goal)
     path.follow(control, goal)
     path.centre(control)
     return path
@@ -130,7 +136,7 @@ def test_a_path_carried_over_to_its_own_rows_is_where_it_was(radius):
 
 def test_a_path_ends_no_farther_than_asked():
     X, y = rare_class(3_000)
-    path = Path(Problem.from_data(X, y, C=1.0, intercept=0.0))
+    path = CentralPath(Problem.from_data(X, y, C=1.0, intercept=0.0))
     path.follow(Control(), 1e-4)
     assert 3e-5 < path.relative_gap <= 1e-4
 
@@ -178,7 +184,7 @@ def test_a_path_that_does_not_lead_to_the_tolerance_is_given_up(monkeypatch):
     X, y = rare_class(3_000)
     problem = Problem.from_data(X, y, C=1.0, intercept=0.0)
     path = on_path(problem, 1e-2)
-    monkeypatch.setattr(Path, "follow", lambda *_: None)
+    monkeypatch.setattr(CentralPath, "follow", lambda *_: None)
     assert solve_tied(problem, Control(1e-8), path) is None
 
 
@@ -205,7 +211,7 @@ def test_search_goes_on_where_a_path_leads_nowhere(monkeypatch):
 
 
 def test_a_path_without_a_step_is_not_trusted():
-    path = Path(make_problem(0, n=60, d=3))
+    path = CentralPath(make_problem(0, n=60, d=3))
     assert path.mismatch() == np.inf
 
 

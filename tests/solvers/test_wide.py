@@ -101,7 +101,7 @@ def test_folded_error_bars_are_of_low_rank_too(block):
     engine._begin(block(engine.problem, engine.block.rows))
     for _ in range(60):
         if engine.relative_gap <= 1e-9:
-            engine.resync()
+            engine.resync(afresh=True)
         if engine.relative_gap <= 1e-9 or not engine.step():
             break
     assert isinstance(engine.factor, ThinFactor)

@@ -16,14 +16,14 @@ from wideberth.cli.leaks import find_leaks
 from wideberth.cli.measured import undeclared
 from wideberth.cli.model import classifier_of
 from wideberth.cli.population import raw_weights
-from wideberth.cli.prepare import Columns, Rows, moments
+from wideberth.cli.prepare import Columns, PreparedRows, moments
 from wideberth.cli.suspects import describe_suspects
 from wideberth.cli.training import certain
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.cli.verdicts import doubts
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
-from wideberth.estimators.training_data import InMemory, binary_problems
+from wideberth.estimators.training_data import RowsInMemory, binary_problems
 from wideberth.noise.shape import Shape
 from wideberth.problem.endpoints import critical_radius, critical_scale
 from wideberth.problem.ramp import Beyond
@@ -35,7 +35,7 @@ _SEVERAL = 8
 
 def describe_rows(
     options: FitOptions,
-    rows: Rows,
+    rows: PreparedRows,
     given: Uncertainty,
     trained: Uncertainty,
     model: RobustPipeline | MeasuredSVC,
@@ -46,7 +46,7 @@ def describe_rows(
     is `asked`: None where there is no noise, or where it is not known.
     """
     asked = asked_radius(options, given, trained)
-    seen = _Seen()
+    seen = _Described()
     pieces = rows.pieces(trained.radius, trained.bars, options.error_shape)
     for X, y, radii, bars in pieces:
         seen.add(X, y, radii)
@@ -83,7 +83,7 @@ def describe_rows(
 
 
 @dataclass
-class _Seen:
+class _Described:
     """What a pass over the rows finds: counts, ranges, and how the model does."""
 
     classes: Counter = field(default_factory=Counter)
@@ -117,7 +117,7 @@ class _Seen:
         self.certified += int(sure.sum())
 
 
-def _describe_data(options: FitOptions, rows: Rows, seen: _Seen) -> dict:
+def _describe_data(options: FitOptions, rows: PreparedRows, seen: _Described) -> dict:
     _, mean, variance, low, high = seen.moments
     scales = {"mean": mean, "std": np.sqrt(variance), "min": low, "max": high}
     classes = seen.classes
@@ -141,9 +141,9 @@ def _describe_data(options: FitOptions, rows: Rows, seen: _Seen) -> dict:
 
 def _describe_uncertainty(
     options: FitOptions,
-    rows: Rows,
+    rows: PreparedRows,
     trained: Uncertainty,
-    seen: _Seen,
+    seen: _Described,
     asked: float | None,
 ) -> dict:
     return {
@@ -168,7 +168,7 @@ def _together(one: tuple, other: tuple) -> tuple:
     return m + n, mean + share * shift, within + between, *ends
 
 
-def _row_counters(rows: Rows) -> list[str] | None:
+def _row_counters(rows: PreparedRows) -> list[str] | None:
     """Features that go up by one from row to row of the file."""
     if rows.kept is None:
         return None  # only rows side by side would tell
@@ -254,7 +254,7 @@ def _describe_problem(svc, k: int, limit: dict) -> dict:
 
 
 def _noise_limits(
-    model: RobustPipeline | MeasuredSVC, rows: Rows, uncertainty: Uncertainty
+    model: RobustPipeline | MeasuredSVC, rows: PreparedRows, uncertainty: Uncertainty
 ) -> list[dict]:
     """For each binary problem bounds on the noise from which on nothing can be learnt.
 
@@ -270,7 +270,7 @@ def _noise_limits(
         X = model[:-1].transform(X)
         bars = None if bars is None else bars.carried(model.linear_map_)
     some = np.any(np.asarray(uncertainty.radius) > 0)
-    data = InMemory(X, rows.y, rows.weights, uncertainty.radius, bars)
+    data = RowsInMemory(X, rows.y, rows.weights, uncertainty.radius, bars)
     limits = []
     for k, problem in enumerate(binary_problems(svc, data)):
         if svc.ramp is not None:

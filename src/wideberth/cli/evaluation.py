@@ -23,7 +23,7 @@ from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.gain import paired_gain, shares
 from wideberth.cli.output import Progress
-from wideberth.cli.prepare import Rows
+from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.training import (
     certain,
     curve_radii,
@@ -229,7 +229,7 @@ class Contest:
 
 def evaluate(
     options: FitOptions,
-    rows: Rows,
+    rows: PreparedRows,
     given: Uncertainty,
     trained: Uncertainty,
     progress: Progress,
@@ -289,7 +289,7 @@ def asked_radius(options: FitOptions, given: Uncertainty, trained: Uncertainty):
 
 
 def tuned_Cs(
-    options: FitOptions, given: Uncertainty, data: Rows, contest: Contest
+    options: FitOptions, given: Uncertainty, data: PreparedRows, contest: Contest
 ) -> dict:
     """C of an ordinary SVM for every fold: that which is best on the other folds.
 

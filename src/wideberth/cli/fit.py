@@ -20,7 +20,7 @@ from wideberth.cli.errors import require
 from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.population import evaluate_measured, fit_measured, misfit_of
-from wideberth.cli.prepare import Columns, Rows
+from wideberth.cli.prepare import Columns, PreparedRows
 from wideberth.cli.reading import data_in_pieces, training_data
 from wideberth.cli.suspects import suspects_text, tell_suspects
 from wideberth.cli.tables import Opened
@@ -112,7 +112,7 @@ def _fit(
 
 def _read(
     options: FitOptions, opened: Opened, progress: output.Progress
-) -> tuple[FitOptions, Rows, Uncertainty]:
+) -> tuple[FitOptions, PreparedRows, Uncertainty]:
     """The rows, at once or in pieces, and what is known of their errors."""
     if (memory := options.memory) is None:
         return options, *training_data(opened)
@@ -123,7 +123,10 @@ def _read(
 
 
 def _train(
-    options: FitOptions, rows: Rows, given: Uncertainty, progress: output.Progress
+    options: FitOptions,
+    rows: PreparedRows,
+    given: Uncertainty,
+    progress: output.Progress,
 ) -> tuple[RobustPipeline | MeasuredSVC, dict | None, list[str]]:
     """The model, the choice that was made by cross-validation, what solvers noted."""
     if options.missing == "model":
@@ -137,7 +140,7 @@ def _train(
 
 def _evaluate(
     options: FitOptions,
-    rows: Rows,
+    rows: PreparedRows,
     given: Uncertainty,
     trained: Uncertainty,
     progress: output.Progress,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth import certify
-from wideberth.cli.prepare import Rows
+from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.training import certain
 from wideberth.estimators.pipeline import RobustPipeline
 
@@ -23,7 +23,7 @@ _AVERAGED = 200
 
 
 def easily_flipped(
-    model: RobustPipeline, rows: Rows, right, reach: np.ndarray, radius, bars
+    model: RobustPipeline, rows: PreparedRows, right, reach: np.ndarray, radius, bars
 ) -> dict:
     """Those `right` with the least certified radii `reach`, and what to measure again.
 

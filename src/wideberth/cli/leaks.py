@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
-from wideberth.cli.prepare import Rows
+from wideberth.cli.prepare import PreparedRows
 
 #: Smallest AUC, of any two classes, at which a column is said to tell them apart alone.
 #: The best columns of the tables at hand that are true measurements stay below it:
@@ -31,7 +31,7 @@ _CHANCE = 1e-3
 _ROWS = 20_000
 
 
-def find_leaks(rows: Rows, seed: int) -> list[dict]:
+def find_leaks(rows: PreparedRows, seed: int) -> list[dict]:
     """Features that tell all classes apart, with their AUC: the least of all pairs.
 
     `gaps` says that it is not the values but where they are missing. Data in pieces is

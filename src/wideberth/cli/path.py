@@ -15,7 +15,7 @@ from wideberth.data.errors import counted
 from wideberth.estimators.affine import linear_map
 from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.one_vs_rest import OneVsRest
-from wideberth.estimators.training_data import InMemory
+from wideberth.estimators.training_data import RowsInMemory
 from wideberth.path import path
 from wideberth.results import PathPoint
 
@@ -49,7 +49,7 @@ def _table(
         noise = carry_noise(noise, prepare, rows.X)
     else:
         bars = bars.carried(linear_map(prepare, rows.X))
-    data = InMemory(prepare.transform(rows.X), rows.y, rows.weights)
+    data = RowsInMemory(prepare.transform(rows.X), rows.y, rows.weights)
     problems = OneVsRest.of(data, options.class_weight)
     several = len(problems.positives) > 1
     told_of = [*_COLUMNS, *(("ramp", "left_out") if options.doubts_labels else ())]

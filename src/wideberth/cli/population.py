@@ -18,7 +18,7 @@ from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.evaluation import Contest, Predicted, tuned_Cs
 from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
 from wideberth.cli.output import Progress
-from wideberth.cli.prepare import Rows
+from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.training import FOLDS, fit_model, fold_count, measure
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import Uncertainty
@@ -30,8 +30,11 @@ from wideberth.noise import Posteriors
 
 
 def of_population(
-    options: TrainingOptions, errors: ErrorColumns | None, table: Table, rows: Rows
-) -> tuple[Rows, Uncertainty]:
+    options: TrainingOptions,
+    errors: ErrorColumns | None,
+    table: Table,
+    rows: PreparedRows,
+) -> tuple[PreparedRows, Uncertainty]:
     """Rows whose true values are to be learned, with the standard errors there are."""
     if not isinstance(rows.X, np.ndarray):
         raise UserError("sparse data has no gaps; leave out --missing model.")
@@ -115,7 +118,7 @@ def raw_weights(model: MeasuredSVC) -> tuple[np.ndarray, np.ndarray]:
 
 
 def evaluate_measured(
-    options: FitOptions, rows: Rows, given: Uncertainty, progress: Progress
+    options: FitOptions, rows: PreparedRows, given: Uncertainty, progress: Progress
 ) -> dict | None:
     """Cross-validated accuracy, and that of SVMs which ignore errors.
 
@@ -157,7 +160,7 @@ def evaluate_measured(
     }
 
 
-def _check_values(X: np.ndarray, rows: Rows) -> None:
+def _check_values(X: np.ndarray, rows: PreparedRows) -> None:
     """Refuse a fold in which a column has no value."""
     empty = np.isnan(X).all(axis=0)
     if empty.any():

@@ -154,7 +154,7 @@ def _refuse_numbers(name: str, levels: list[str]) -> None:
 
 
 @dataclass
-class Rows:
+class PreparedRows:
     """Labelled rows ready for training, and what became of the others.
 
     Without `y`, X is a file that is read in pieces, each with its labels and radii.
@@ -199,7 +199,7 @@ def row_counts(
     }
 
 
-def training_rows(table: Table, options: TrainingOptions) -> Rows:
+def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
     """Leave out rows without a label, and deal with missing values as asked.
 
     Numbers that the model is to fill in stay missing here.
@@ -245,7 +245,9 @@ def training_rows(table: Table, options: TrainingOptions) -> Rows:
     values = label_values(set(texts), len(texts), target)
     y = np.array([values[text] for text in texts])
     weights = _weights(table, options.weight_column, kept)
-    return Rows(X if keep.all() else X[kept], y, columns, facts, kept, None, weights)
+    return PreparedRows(
+        X if keep.all() else X[kept], y, columns, facts, kept, None, weights
+    )
 
 
 def _weights(table: Table, column: str | None, kept: np.ndarray) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.population import of_population
 from wideberth.cli.prepare import (
     Columns,
-    Rows,
+    PreparedRows,
     label_values,
     row_counts,
     training_rows,
@@ -36,7 +36,7 @@ from wideberth.data.table import Plan
 _TOO_MANY = 100_000
 
 
-def training_data(opened: Opened) -> tuple[Rows, Uncertainty]:
+def training_data(opened: Opened) -> tuple[PreparedRows, Uncertainty]:
     """Rows of a table to train on, and how far they may be off."""
     options, errors, table = opened.options, opened.errors, opened.table
     assert table is not None
@@ -55,7 +55,7 @@ def training_data(opened: Opened) -> tuple[Rows, Uncertainty]:
     return rows, given
 
 
-def data_in_pieces(opened: Opened, memory: str) -> tuple[Rows, Uncertainty]:
+def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertainty]:
     """The same of a file that is never held whole; only its labels are read here."""
     options, reader, errors = opened.options, opened.reader, opened.errors
     distinct: set[str] = set()
@@ -87,7 +87,7 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[Rows, Uncertainty]:
         facts = {"errors": None, "exact": exact, "errors_filled_in": 0}
         given = in_errors(options, errors, facts)
     given.radius = None if source.brings_radii else given.radius
-    return Rows(source, None, columns, row_counts(n)), given
+    return PreparedRows(source, None, columns, row_counts(n)), given
 
 
 def _measured_in_pieces(

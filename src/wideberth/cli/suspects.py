@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from wideberth.cli import output
-from wideberth.cli.prepare import Rows
+from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.data.errors import agree, counted
 from wideberth.estimators import RobustLinearSVC
@@ -21,7 +21,7 @@ _TOLD = ("given", "predicted", "distance", "noises")
 
 
 def describe_suspects(
-    options: TrainingOptions, rows: Rows, svc: RobustLinearSVC
+    options: TrainingOptions, rows: PreparedRows, svc: RobustLinearSVC
 ) -> dict | None:
     """Rows whose label a model disbelieves, the most doubtful first.
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from wideberth.cli.errors import FileError, UserError
 from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
-from wideberth.cli.prepare import Columns, Rows, moments
+from wideberth.cli.prepare import Columns, PreparedRows, moments
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, Table, open_table
 from wideberth.data.errors import agree, listed, quoted
@@ -95,8 +95,8 @@ class Uncertainty:
 
 
 def of_rows(
-    options: TrainingOptions, table: Table, rows: Rows
-) -> tuple[Rows, Uncertainty]:
+    options: TrainingOptions, table: Table, rows: PreparedRows
+) -> tuple[PreparedRows, Uncertainty]:
     """Rows that were measured once, and their radius and noise shape."""
     given = of_columns(options, rows.columns, rows.X)
     if options.radius_column is not None:
@@ -127,8 +127,8 @@ def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertaint
 
 
 def measured(
-    options: TrainingOptions, errors: ErrorColumns, table: Table, rows: Rows
-) -> tuple[Rows, Uncertainty]:
+    options: TrainingOptions, errors: ErrorColumns, table: Table, rows: PreparedRows
+) -> tuple[PreparedRows, Uncertainty]:
     """Rows whose values have errors of their own, which radii are multiples of."""
     errors, cells, facts = training_cells(errors, table, rows, options.reading())
     given = in_errors(options, errors, facts)
@@ -259,8 +259,8 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
 
 
 def averaged(
-    options: TrainingOptions, table: Table, rows: Rows
-) -> tuple[Rows, Uncertainty]:
+    options: TrainingOptions, table: Table, rows: PreparedRows
+) -> tuple[PreparedRows, Uncertainty]:
     """Means of the replicates, noise scales pooled over them, and radii."""
     column = str(options.replicates)
     ids = table.texts[column][rows.kept]

@@ -36,7 +36,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Draw:
+class KeyedDraw:
     """A question to chunks: which of their rows have the smallest random keys.
 
     Every row of the data has the same chance, whatever chunk it is in.

@@ -16,7 +16,7 @@ from wideberth.data.beside import Layout, errors_beside, joined_chunk
 from wideberth.data.chunks import Checksum, Chunk, checksum
 from wideberth.data.errors import DataError, listed
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
-from wideberth.data.sampling import Draw, Drawn
+from wideberth.data.sampling import Drawn, KeyedDraw
 from wideberth.noise.read_errors import in_order_of
 from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.limits import DEVICE_ENTRIES
@@ -164,7 +164,7 @@ class Source(ABC):
         """
         check_number(size, "size", whole=True)
         found: Drawn | None = None
-        for part in self.map(Draw(int(size), int(random_state))):
+        for part in self.map(KeyedDraw(int(size), int(random_state))):
             found = part if found is None else found.joined(part)
             if len(found.keys) > 2 * size:
                 found = found.smallest(size)

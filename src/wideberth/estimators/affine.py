@@ -31,7 +31,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
 from wideberth.estimators.categories import exact_columns
-from wideberth.estimators.probes import Sample
+from wideberth.estimators.probes import ProbedRows
 from wideberth.problem.quiet import quietly
 from wideberth.problem.validation import refuse_text
 
@@ -88,16 +88,16 @@ def step_maps(steps, X, bends=lambda step: False) -> list:
             maps.append(sample.embedded(affine.linear))
             if sample.whole is not None:
                 behind = affine.absolute.sum(axis=1) == 0
-        sample = Sample(transformed(step, sample.given(sample.rows)), behind)
+        sample = ProbedRows(transformed(step, sample.given(sample.rows)), behind)
     return maps or [sp.diags_array((~exact).astype(np.float64), format="csr")]
 
 
-def _sample_of(X, exact: np.ndarray, steps) -> Sample:
+def _sample_of(X, exact: np.ndarray, steps) -> ProbedRows:
     """Rows of X, the data of the first step, numbers but for exact columns."""
     if not steps and exact.any():
         refuse_text(X)
     try:
-        return Sample(X, exact)
+        return ProbedRows(X, exact)
     except (TypeError, ValueError) as error:
         first = f"'{steps[0][0]}'" if steps else "the classifier"
         raise ValueError(
@@ -128,7 +128,7 @@ def steps_of(transformer, name: str | None = None) -> Iterator[tuple[str, object
 class _AffineStep:
     """One fitted step, proven to be affine on a sample of its inputs and around it."""
 
-    def __init__(self, name: str, transformer, sample: Sample):
+    def __init__(self, name: str, transformer, sample: ProbedRows):
         self.name, self.transformer, self.sample = name, transformer, sample
         self.linear, self.offset = self._read()
         self.absolute = abs(self.linear)

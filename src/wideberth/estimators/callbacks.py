@@ -21,7 +21,7 @@ except ImportError:
         return method
 
 
-class Progress:
+class FitProgress:
     """Reports a fit to the callbacks set on an estimator; does nothing without any."""
 
     def __init__(self, estimator, n_problems: int, **data):

@@ -35,7 +35,7 @@ from wideberth.estimators.one_vs_rest import (
 )
 from wideberth.estimators.scoring import BALANCED, robust_scorer
 from wideberth.estimators.svc import RobustLinearSVC
-from wideberth.estimators.training_data import InMemory, read_measured
+from wideberth.estimators.training_data import RowsInMemory, read_measured
 from wideberth.grids import read_Cs, read_penalties, read_radii, read_ramps
 from wideberth.notes import not_proven
 from wideberth.problem.presolve import build_problem
@@ -222,7 +222,7 @@ class RobustLinearSVCCV(LinearClassifier):
         X, y, bars = read_measured(self, X, y, X_err)
         given = {"sample_weight": sample_weight, "radius": radius, "X_err": X_err}
         routed = self._route(given, params)
-        data = InMemory(X, y, sample_weight, radius, bars)
+        data = RowsInMemory(X, y, sample_weight, radius, bars)
         notes = unknown_classes(self.class_weight, radius, data.labels)
         check_jobs(self.n_jobs)
         if self.selection not in _SELECTIONS:
@@ -267,7 +267,7 @@ class RobustLinearSVCCV(LinearClassifier):
         check_number(self.scoring_radius, "scoring_radius")
         return robust_scorer(self.scoring_radius, balanced=self.scoring == BALANCED)
 
-    def _grid(self, data: InMemory, problems: OneVsRest) -> np.ndarray:
+    def _grid(self, data: RowsInMemory, problems: OneVsRest) -> np.ndarray:
         """Values of C, by default spaced over the ranges of all binary problems."""
         if np.ndim(self.Cs) > 0:
             return read_Cs(self.Cs, [])
@@ -311,7 +311,7 @@ class RobustLinearSVCCV(LinearClassifier):
         self.best_params_ = self.cv_results_["params"][best]
         self.best_score_ = float(means[best])
 
-    def _train(self, data: InMemory) -> list[Warning]:
+    def _train(self, data: RowsInMemory) -> list[Warning]:
         """Fit the chosen model to all data; what it keeps is kept here too."""
         model = self._model().set_params(C=self.C_, radius=self.radius_)
         model.norm_penalty = self.norm_penalty_

@@ -23,7 +23,7 @@ from wideberth.estimators.one_vs_rest import (
     statement_of,
 )
 from wideberth.estimators.scoring import BALANCED
-from wideberth.estimators.training_data import InMemory
+from wideberth.estimators.training_data import RowsInMemory
 from wideberth.grids import read_levels
 from wideberth.path import follow
 from wideberth.problem.labels import class_numbers
@@ -32,7 +32,7 @@ from wideberth.solvers.base import Options
 
 
 def run_fold(
-    search, data: InMemory, number: int, train, test, params: dict, seed: int
+    search, data: RowsInMemory, number: int, train, test, params: dict, seed: int
 ) -> dict[str, np.ndarray]:
     """Train on `train` along the grid, score every model on `test`.
 
@@ -86,7 +86,7 @@ class _Models(NamedTuple):
     relative_gaps: np.ndarray
 
 
-def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Models:
+def _follow(search, part: RowsInMemory, problems, positive: int, seed: int) -> _Models:
     """Paths over the grid, each along C and the longest axis that it can vary.
 
     That is the ramps or the norm penalties, where there are several, or else the radii;
@@ -127,7 +127,7 @@ def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Mode
     return _Models(**models)
 
 
-def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
+def _scores(search, paths, classes, rest: RowsInMemory, params) -> Iterator:
     """The score of every model on the samples left out."""
     labels = class_numbers(rest.y, classes, len(rest.y))
     radii = search.scoring_radius or 0.0  # without noise, robust accuracy is accuracy

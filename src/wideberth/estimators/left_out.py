@@ -14,7 +14,7 @@ from wideberth.estimators.svc import RobustLinearSVC
 
 
 @dataclass(frozen=True)
-class Rows:
+class MeasuredRows:
     """Objects with labels, errors or None, and weights."""
 
     X: np.ndarray
@@ -22,13 +22,13 @@ class Rows:
     E: np.ndarray | None
     weights: np.ndarray
 
-    def take(self, rows) -> Rows:
+    def take(self, rows) -> MeasuredRows:
         """Some of them."""
         E = None if self.E is None else self.E[rows]
-        return Rows(self.X[rows], self.y[rows], E, self.weights[rows])
+        return MeasuredRows(self.X[rows], self.y[rows], E, self.weights[rows])
 
     @property
-    def heavy(self) -> Rows:
+    def heavy(self) -> MeasuredRows:
         """Those whose weight is not 0: others might as well be absent."""
         return self.take(self.weights > 0)
 
@@ -42,8 +42,8 @@ class Rows:
 class Fold:
     """A part to train on, a part left out, and the pipeline fitted to the first."""
 
-    train: Rows
-    test: Rows
+    train: MeasuredRows
+    test: MeasuredRows
     fitted: RobustPipeline
 
     def scores(self, search: RobustLinearSVCCV) -> np.ndarray:

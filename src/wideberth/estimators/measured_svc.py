@@ -18,7 +18,7 @@ from wideberth.data.opening import in_chunks
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
 from wideberth.estimators.issuing import told_once
-from wideberth.estimators.left_out import Fold, Rows
+from wideberth.estimators.left_out import Fold, MeasuredRows
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.spread_calibration import SpreadCalibration
@@ -188,13 +188,13 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             weights = check_per_sample(sample_weight, len(y), "sample_weight")
         if not weights.any():
             raise ValueError("sample_weight is zero for every row; give some > 0.")
-        data = Rows(X, y, E, weights)
+        data = MeasuredRows(X, y, E, weights)
         with config_context(enable_metadata_routing=False):  # none inside
             self._fit(data)
         self._measured = E is not None and bool(np.any(E))
         return self
 
-    def _fit(self, data: Rows) -> None:
+    def _fit(self, data: MeasuredRows) -> None:
         wanted = self.cv is not None or self.probability
         self.C_, radius = self.C, self.radius
         with told_once() as told:
@@ -351,7 +351,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         variances, matrices = read_variances(X_err, X, names)
         return matrices if len(matrices) else np.sqrt(variances)
 
-    def _trained(self, data: Rows, C, radius) -> RobustPipeline:
+    def _trained(self, data: MeasuredRows, C, radius) -> RobustPipeline:
         features = TrueFeatures(
             self.n_components, n_jobs=self.n_jobs, random_state=self.random_state
         )
@@ -393,7 +393,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             for k, label in enumerate(self.classes_[-scores.values.shape[-1] :])
         ]
 
-    def _folds(self, data: Rows) -> list[Fold]:
+    def _folds(self, data: MeasuredRows) -> list[Fold]:
         """Parts to train on and parts left out; none where a class has one row."""
         cv = self.cv
         if cv is None:

@@ -22,7 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from wideberth.data.errors import counted
 from wideberth.data.opening import is_scaled
-from wideberth.estimators.callbacks import Progress
+from wideberth.estimators.callbacks import FitProgress
 from wideberth.estimators.suspects import suspects
 from wideberth.problem.arrays import host
 from wideberth.problem.statement import Statement
@@ -112,7 +112,7 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     if model.max_seconds is not None:
         seconds = check_number(model.max_seconds, "max_seconds", positive=True)
         deadline = time.monotonic() + seconds
-    progress = Progress(model, len(problems.positives), X=data.X, y=data.y)
+    progress = FitProgress(model, len(problems.positives), X=data.X, y=data.y)
     train = data.trainer(problems, statement_of(model))
     how = {name: getattr(model, name) for name in _HOW}
     n_jobs = model.n_jobs if data.in_memory else 1

@@ -34,7 +34,7 @@ _NEAREST = -3.0
 _FARTHEST = 6.0
 
 
-class Sample:
+class ProbedRows:
     """Rows at the entry of a transformer, and points around them.
 
     `rows` are a few rows of X, an array, a sparse matrix or a frame, with NaN where a

@@ -54,13 +54,13 @@ from wideberth.solve_chunks import solve_source
 from wideberth.solvers.base import Options
 
 
-def training_data(model, X, y, sample_weight, radius, X_err) -> InMemory | InChunks:
+def training_data(model, X, y, sample_weight, radius, X_err) -> RowsInMemory | InChunks:
     """Check what `RobustLinearSVC.fit` is given; note the features on the model."""
     if not is_foreign(X) and is_scaled(X, y):
         return InChunks(model, X, y, sample_weight, radius, X_err)
     X, y, bars = read_measured(model, X, y, X_err, stay=dispatched(X))
     radius = _radius_to_train_with(model, radius, bars)
-    return InMemory(X, y, sample_weight, radius, bars)
+    return RowsInMemory(X, y, sample_weight, radius, bars)
 
 
 def read_measured(model, X, y, X_err, stay: bool = False) -> tuple:
@@ -78,7 +78,7 @@ def read_measured(model, X, y, X_err, stay: bool = False) -> tuple:
     return X, y, bars
 
 
-class InMemory:
+class RowsInMemory:
     """Rows of NumPy, SciPy or, where they are to stay there, another array library.
 
     `labels` are those that occur, `totals` their weights, `numbers` the place of each
@@ -105,29 +105,29 @@ class InMemory:
         each = np.ndim(radius) > 0
         self.radius = check_per_sample(radius, len(y), "radius") if each else radius
 
-    def take(self, rows: np.ndarray) -> InMemory:
+    def take(self, rows: np.ndarray) -> RowsInMemory:
         """The samples `rows` alone."""
         radius = self.radius[rows] if np.ndim(self.radius) > 0 else self.radius
         X = _safe_indexing(self.X, rows)
         bars = None if self.bars is None else self.bars.take(rows)
-        return InMemory(X, self.y[rows], self.weights[rows], radius, bars)
+        return RowsInMemory(X, self.y[rows], self.weights[rows], radius, bars)
 
-    def at(self, factor: float) -> InMemory:
+    def at(self, factor: float) -> RowsInMemory:
         """The same samples under radii `factor` times as large, and their sets then."""
         radius = scaled_radius(self.radius, factor)
-        data = InMemory(self.X, self.y, self.weights, radius, self.bars)
+        data = RowsInMemory(self.X, self.y, self.weights, radius, self.bars)
         if isinstance(self.bars, Images):
             data.X, data.bars = self.bars.at(data.radii)
             data.radius = 1.0
         return data
 
     @property
-    def settled(self) -> InMemory:
+    def settled(self) -> RowsInMemory:
         """What is trained on under the radius at hand."""
         return self._images if isinstance(self.bars, Images) else self
 
     @cached_property
-    def _images(self) -> InMemory:
+    def _images(self) -> RowsInMemory:
         return self.at(1.0)
 
     @property
@@ -189,7 +189,7 @@ def _solve_at(
     return look.solve(places.index(positive), options)
 
 
-def binary_problems(model, data: InMemory) -> list[Problem]:
+def binary_problems(model, data: RowsInMemory) -> list[Problem]:
     """What a fitted `RobustLinearSVC` solved on this data, as `critical_radius` asks.
 
     In the order of `coef_`; with the noise trained against, and the radius of `data`.

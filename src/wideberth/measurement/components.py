@@ -8,7 +8,7 @@ from typing import Any
 from wideberth.measurement.em import Fit
 from wideberth.measurement.gaussians import GaussianFitter, thinned
 from wideberth.measurement.population import Measurements, Prior, posterior_of
-from wideberth.measurement.tables import MemoryTable, Sample, Table
+from wideberth.measurement.tables import ClassSample, MeasurementTable, MemoryTable
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Components:
     fitter: GaussianFitter
     random_state: Any = None
 
-    def fit(self, table: Table, sample: Sample) -> tuple[Fit, Prior]:
+    def fit(self, table: MeasurementTable, sample: ClassSample) -> tuple[Fit, Prior]:
         """Choose by a sample of the rows, and fit to it; then go on with all rows."""
         labelled = self.n_components in ("auto", "per_class")
         if labelled or self.n_components == 1:
@@ -36,7 +36,7 @@ class Components:
             fit = self.fitter.over_all(table, few, counts, fit, prior)
         return fit, prior
 
-    def _chosen(self, sample: Sample) -> tuple[list[Measurements], list[float]]:
+    def _chosen(self, sample: ClassSample) -> tuple[list[Measurements], list[float]]:
         """The rows of each Gaussian, and how many their priors count for."""
         choose, held_out = self.fitter.choose, self.fitter.held_out
         if self.n_components == "per_class":

@@ -28,7 +28,7 @@ from wideberth.measurement.population import (
     Prior,
     step,
 )
-from wideberth.measurement.tables import BLOCK, MemoryTable, Table
+from wideberth.measurement.tables import BLOCK, MeasurementTable, MemoryTable
 
 #: Parts into which rows are split to choose ν, one left out at a time: as many as
 #: scikit-learn's cross-validation has, 5.
@@ -104,7 +104,12 @@ class GaussianFitter:
         return self._fit(part, fit.population, priors).population
 
     def over_all(
-        self, table: Table, sample: Table, counts: np.ndarray, fit: Fit, prior: Prior
+        self,
+        table: MeasurementTable,
+        sample: MeasurementTable,
+        counts: np.ndarray,
+        fit: Fit,
+        prior: Prior,
     ) -> Fit:
         """EM over all rows, from where it ended on a sample of them, which leads.
 

@@ -54,7 +54,7 @@ class Units:
         )
 
 
-class Table(ABC):
+class MeasurementTable(ABC):
     """Rows that are measurements, with the numbers of their classes or without."""
 
     #: Features.
@@ -65,10 +65,10 @@ class Table(ABC):
         """Put a question to all parts, in order."""
 
     @abstractmethod
-    def in_units(self, units: Units) -> Table:
+    def in_units(self, units: Units) -> MeasurementTable:
         """The same rows in other units."""
 
-    def sample(self) -> Sample:
+    def sample(self) -> ClassSample:
         """An even sample of each class, and what only all rows can tell."""
         found = list(self.map(_overview))
         numbers = [each.number for each in found]
@@ -77,8 +77,8 @@ class Table(ABC):
             row[: len(each.counts)] = each.counts
         before = dict(zip(numbers, np.cumsum(counts, axis=0) - counts, strict=True))
         strides = np.maximum(-(-counts.sum(axis=0) // BLOCK), 1)
-        pieces = list(self.map(_Gather(before, strides)))
-        return Sample(
+        pieces = list(self.map(_EveryNth(before, strides)))
+        return ClassSample(
             Measurements.joined([piece[0] for piece in pieces]),
             np.concatenate([piece[1] for piece in pieces]),
             np.concatenate([piece[2] for piece in pieces]),
@@ -89,7 +89,7 @@ class Table(ABC):
         )
 
     @abstractmethod
-    def unlabelled(self) -> Table:
+    def unlabelled(self) -> MeasurementTable:
         """The same rows without classes."""
 
     def e_step(self, n_jobs=None) -> Callable[[Population], Sums]:
@@ -105,7 +105,7 @@ class Table(ABC):
 
 
 @dataclass(frozen=True)
-class Sample:
+class ClassSample:
     """Rows of a table, at most BLOCK of each class; all of them where there are few."""
 
     part: Measurements
@@ -136,13 +136,13 @@ class Sample:
         taken = self.even | (not even)
         return [self.part[taken & (self.labels == k)] for k in range(len(self.counts))]
 
-    def in_units(self, units: Units) -> Sample:
+    def in_units(self, units: Units) -> ClassSample:
         """The same rows in other units."""
         return replace(self, part=units.of(self.part))
 
 
 @dataclass(frozen=True)
-class MemoryTable(Table):
+class MemoryTable(MeasurementTable):
     """One part: all rows."""
 
     part: Measurements
@@ -164,7 +164,7 @@ class MemoryTable(Table):
 
 
 @dataclass
-class ChunkTable(Table):
+class ChunkTable(MeasurementTable):
     """Chunks of a source, read anew for every question.
 
     Labels are looked at if `labelled`, and if the first chunk has some that are those
@@ -189,7 +189,9 @@ class ChunkTable(Table):
 
     def map(self, question):
         layout = self.source.layout
-        return self.source.map(_Asked(question, layout, self.units, self.classes))
+        return self.source.map(
+            _AskedOfChunk(question, layout, self.units, self.classes)
+        )
 
     def in_units(self, units):
         return replace(self, units=units)
@@ -199,7 +201,7 @@ class ChunkTable(Table):
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _AskedOfChunk:
     """A question about measurements, put to a chunk."""
 
     question: Question
@@ -249,7 +251,7 @@ def _overview(number: int, part: Measurements, labels) -> _Overview:
 
 
 @dataclass(frozen=True)
-class _Gather:
+class _EveryNth:
     """Every s-th row of a class, s its stride, and which rows are `even`."""
 
     before: dict[int, np.ndarray]

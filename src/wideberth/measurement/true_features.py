@@ -31,10 +31,10 @@ from wideberth.measurement.population import (
 from wideberth.measurement.tables import (
     BLOCK,
     ChunkTable,
+    ClassSample,
     FarCells,
+    MeasurementTable,
     MemoryTable,
-    Sample,
-    Table,
     Units,
 )
 from wideberth.measurement.uncertainty import PopulationUncertainty
@@ -306,7 +306,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         )
         return Measurements(np.ascontiguousarray(X), variances, covariances)
 
-    def _open(self, X, y, X_err) -> Table:
+    def _open(self, X, y, X_err) -> MeasurementTable:
         """What is to be learned from, in memory or in chunks."""
         labelled = self.n_components in ("auto", "per_class")
         if not in_chunks(X):
@@ -339,7 +339,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"y has {len(y)} labels; X has {n} rows.")
         return np.unique(y, return_inverse=True)[1]
 
-    def _warn_of_far_cells(self, table: Table, sample: Sample) -> None:
+    def _warn_of_far_cells(self, table: MeasurementTable, sample: ClassSample) -> None:
         """Warn of tails that no Gaussian has, where posteriors depend on it."""
         rows = sample.evenly
         if not (self._measured or np.isnan(rows.values).any()):

@@ -35,7 +35,7 @@ from wideberth.problem.rows import gamma
 
 
 @dataclass(frozen=True)
-class Curvature:
+class NoiseCurvature:
     """The noise term s(Ω(w) − ⟨v,w⟩) of a region."""
 
     s: float
@@ -59,7 +59,7 @@ class Region:
     radius: float
     gap: float  # inflated by its rounding
     norm_bound: float  # on ‖w‖ at every point of the region, and at those it is made of
-    curvature: Curvature | None = None
+    curvature: NoiseCurvature | None = None
     #: w_α and Zw_α, about which the ellipsoid is built (curved regions only).
     anchor: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -145,7 +145,7 @@ def curved_region(problem: Problem, pair: Pair) -> Region:
         ball,
         radius=radius,
         norm_bound=ball.norm_bound + radius - ball.radius,
-        curvature=Curvature(s, v, along, factor),
+        curvature=NoiseCurvature(s, v, along, factor),
     )
 
 

@@ -33,7 +33,7 @@ from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, namespace
 from wideberth.problem.limits import TINY
 from wideberth.problem.rows import gamma
-from wideberth.screening.regions import Curvature, Region
+from wideberth.screening.regions import NoiseCurvature, Region
 
 Bounds = tuple[np.ndarray, np.ndarray]
 RowIndex = slice | np.ndarray
@@ -166,7 +166,7 @@ class _QuadraticRegion:
 
     @classmethod
     def of(
-        cls, problem: Problem, region: Region, curvature: Curvature
+        cls, problem: Problem, region: Region, curvature: NoiseCurvature
     ) -> _QuadraticRegion:
         noise, v, d = problem.noise.shape, curvature.v, problem.rows.d
         isotropic = noise.isotropic

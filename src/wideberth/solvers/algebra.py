@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -13,21 +14,40 @@ from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 # -- round cones K = {k : k_0 ≥ ‖k_1‖}, one in an array or one in each of its rows -----
 
 
-def dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def dots(a: np.ndarray, b: np.ndarray):
     """⟨a,b⟩, of each row."""
     return a @ b if a.ndim == 1 else np.einsum("ij,ij->i", a, b)
 
 
-def determinant(k: np.ndarray) -> np.ndarray:
+def _split(k: np.ndarray):
+    """k_0 and k_1."""
+    return (k[0], k[1:]) if k.ndim == 1 else (k[:, 0], k[:, 1:])
+
+
+def _root(number):
+    return math.sqrt(number) if isinstance(number, float) else np.sqrt(number)
+
+
+def _at_least(least: float, number):
+    return (
+        max(number, least) if isinstance(number, float) else np.maximum(number, least)
+    )
+
+
+def _column(number):
+    return number if isinstance(number, float) else number[:, None]
+
+
+def determinant(k: np.ndarray):
     """k_0² − ‖k_1‖², kept positive."""
-    first, rest = k[..., 0], k[..., 1:]
-    size = np.sqrt(dots(rest, rest))
-    return np.maximum((first - size) * (first + size), TINY)
+    first, rest = _split(k)
+    size = _root(dots(rest, rest))
+    return _at_least(TINY, (first - size) * (first + size))
 
 
 def jordan_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a∘b = (⟨a,b⟩, a_0b_1 + b_0a_1)."""
-    out = a[..., :1] * b + b[..., :1] * a
+    out = _column(_split(a)[0]) * b + _column(_split(b)[0]) * a
     out[..., 0] = dots(a, b)
     return out
 
@@ -38,13 +58,12 @@ def longest_step(k: np.ndarray, move: np.ndarray, square=None) -> float:
     In the frame where k is (√det k, 0) a move (m_0, m_1) approaches by ‖m_1‖ − m_0.
     `square` is det k.
     """
-    root = np.sqrt(determinant(k) if square is None else square)
-    first, lead = k[..., 0], move[..., 0]
-    along = (first * lead - dots(k[..., 1:], move[..., 1:])) / root
-    turned = (along + lead) / (first + root)
-    across = move[..., 1:] - turned[..., None] * k[..., 1:]
-    rate = (np.sqrt(dots(across, across)) - along) / root
-    fastest = float(rate.max(initial=0.0) if rate.ndim else rate)
+    root = _root(determinant(k) if square is None else square)
+    (first, rest), (lead, moved) = _split(k), _split(move)
+    along = (first * lead - dots(rest, moved)) / root
+    across = moved - _column((along + lead) / (first + root)) * rest
+    rate = (_root(dots(across, across)) - along) / root
+    fastest = float(rate if k.ndim == 1 else rate.max(initial=0.0))
     return 1 / fastest if fastest > 0 else np.inf
 
 
@@ -56,30 +75,30 @@ class Scaling:
     """
 
     def __init__(self, k: np.ndarray, h: np.ndarray):
-        root_k, root_h = np.sqrt(determinant(k)), np.sqrt(determinant(h))
-        even_k, even_h = k / root_k[..., None], h / root_h[..., None]
-        size = np.sqrt(2 * (1 + dots(even_k, even_h)))[..., None]
-        self.v = (even_k - even_h) / size
-        self.v[..., 0] = (even_k[..., 0] + even_h[..., 0]) / size[..., 0]
+        root_k, root_h = _root(determinant(k)), _root(determinant(h))
+        even_k, even_h = k / _column(root_k), h / _column(root_h)
+        size = _root(2 * (1 + _at_least(1.0, dots(even_k, even_h))))  # ≥ 1 in theory
+        self.v = (even_k - even_h) / _column(size)
+        self.v[..., 0] = (_split(even_k)[0] + _split(even_h)[0]) / size
         self.omega = root_h / root_k
-        self.root = np.sqrt(self.omega)[..., None]
+        self.root = _column(_root(self.omega))
         self.scaled = self.inverse(k)  # λ
         self.square = determinant(self.scaled)
 
     def inverse(self, part: np.ndarray) -> np.ndarray:
         """W⁻¹ times a part: √ω [v_0, −v_1ᵀ; −v_1, I + v_1v_1ᵀ/(1+v_0)]."""
-        v, first = self.v, part[..., 0]
-        along = dots(v[..., 1:], part[..., 1:])
-        out = part + (along / (1 + v[..., 0]) - first)[..., None] * v
-        out[..., 0] = v[..., 0] * first - along
+        (first, rest), (lead, tail) = _split(part), _split(self.v)
+        along = dots(tail, rest)
+        out = part + _column(along / (1 + lead) - first) * self.v
+        out[..., 0] = lead * first - along
         out *= self.root
         return out
 
     def quotient(self, b: np.ndarray) -> np.ndarray:
         """The y with λ∘y = b."""
-        a = self.scaled
-        first = (2 * a[..., 0] * b[..., 0] - dots(a, b)) / self.square
-        out = (b - first[..., None] * a) / a[..., :1]
+        a, lead = self.scaled, _split(self.scaled)[0]
+        first = (2 * lead * _split(b)[0] - dots(a, b)) / self.square
+        out = (b - _column(first) * a) / _column(lead)
         out[..., 0] = first
         return out
 

@@ -39,12 +39,8 @@ from wideberth.solvers.polish import best_of, polished, sparse
 
 #: Largest c_i‖z_i‖² that solvers are handed; squares of it stay within float64.
 LARGEST_PUSH = 1e30
-#: The same of the conic solver, and of a second attempt by others: with 1e12 Clarabel
-#: fails on separable data (`tests/problem/test_ends.py`), with 1e10 it does not.
-CONIC_PUSH = 1e10
-#: The same of the last attempts (1e8 loses four certificates of `make torture`).
+#: The same of the last attempt (1e8 loses four certificates of `make torture`).
 _SMALL_PUSH = 1e6
-
 
 #: What an attempt may end with whose arithmetic fails.
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, conic.ConicError)
@@ -148,12 +144,6 @@ def null_pair(
 # -- second attempts -----------------------------------------------------------------
 
 
-def _by_saturation(problem: Problem, control: Control) -> Outcome:
-    """All samples at their weights, as where these are small (theory §2)."""
-    dual = problem.dual_at(problem.weights)
-    return Outcome(problem.at(dual.w, dual.b if problem.intercept else None), dual)
-
-
 def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
     """One run of the engine on the samples of positive weight."""
     screener = Screener(problem, None)
@@ -177,55 +167,32 @@ def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
         return Outcome(problem.at(w), problem.dual_at(alpha))
 
 
-def _by_cones(problem: Problem, control: Control) -> Outcome:
-    """The conic solver, where it is installed."""
-    try:
-        result = conic.solve_conic(problem)
-    except ImportError as error:
-        raise conic.ConicError(str(error)) from error
-    control.steps += result.n_iter
-    point = problem.at(result.w, result.b)
-    return Outcome(point, problem.dual_at(result.alpha, near=point.w))
-
-
 def _centred(problem: Problem) -> Problem | None:
     small = problem.n * problem.rows.d <= QUICK_GRAM
     return centre_columns(problem) if problem.intercept == 0 and small else None
 
 
-def _capped(most: float) -> Callable[[Problem], Problem | None]:
-    def change(problem: Problem) -> Problem | None:
-        capped = cap_weights(problem, most)
-        return None if capped is problem else capped
-
-    return change
-
-
-#: Second attempts.
-_ATTEMPTS = (
-    Attempt(_centred, _by_even_barrier),
-    Attempt(partial(cap_weights, most=LARGEST_PUSH), _by_even_barrier),
-    Attempt(_capped(CONIC_PUSH), _by_even_barrier),
-    Attempt(_capped(_SMALL_PUSH), _by_even_barrier),
-)
+def _lightened(problem: Problem) -> Problem | None:
+    capped = cap_weights(problem, _SMALL_PUSH)
+    return None if capped is problem else capped
 
 
 def _second_attempts(problem: Problem) -> Iterator[Solve]:
-    """The two ends of a path, and for small problems what suits their noise."""
+    """The null model, and for small problems the even barrier on other forms of them.
+
+    Each is needed by a case of `make torture`.
+    """
     yield lambda problem, control: null_pair(problem)
-    yield _by_saturation
-    if not affordable(problem):
+    if not (problem.noise.proportional and affordable(problem)):
         return
-    if not problem.noise.proportional:
-        yield _by_cones
-        return
-    if problem.radii.any() or problem.outside.scale > 0:
-        yield from _ATTEMPTS
-        if not problem.noise.smooth:
-            yield _by_cones
-        return
-    for attempt in _ATTEMPTS:  # without noise all shapes are alike
-        yield replace(attempt, change=_noiseless(attempt.change))
+    noisy = bool(problem.radii.any()) or problem.outside.scale > 0
+    for change in (
+        _centred,
+        partial(cap_weights, most=LARGEST_PUSH),
+        _lightened,
+    ):
+        # Without noise all shapes are alike.
+        yield Attempt(change if noisy else _noiseless(change), _by_even_barrier)
 
 
 def _noiseless(change):

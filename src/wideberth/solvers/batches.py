@@ -29,9 +29,9 @@ from wideberth.problem.limits import LITTLE
 from wideberth.problem.ramp import Beyond
 from wideberth.problem.rows import Passes
 from wideberth.screening import fold_samples
-from wideberth.solvers.blocks import NoiseModel
+from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
 from wideberth.solvers.merge import Grouping, Groups
-from wideberth.solvers.proofs import AT_MARGIN, Proof, part_of, slack_of
+from wideberth.solvers.proofs import Proof, part_of, slack_of
 from wideberth.solvers.sampling import SamplingError, draw
 
 
@@ -282,7 +282,7 @@ class Gather:
         answer = replace(answer, near=count, crossed=across)
         if count > self.most or across.shape[0] > self.most_crossed:
             return answer
-        active = ~near & (point.slack > AT_MARGIN)
+        active = ~near & (point.slack > LEAST_DISTANCE)
         alpha = None if self.proof is None else self.proof.alpha(number, problem)
         piece = Piece.of(problem, near, alpha)
         piece = piece.sampled(self.share, (self.seed, number))

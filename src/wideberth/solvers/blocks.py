@@ -353,7 +353,8 @@ class SharedCone(RoundCones, Shared):
     def adopt(self, problem):
         super().adopt(problem)
         squares = np.broadcast_to(problem.noise.shape.squares, (self.d,))
-        self.scales = np.sqrt(squares.astype(float))
+        self.squares = squares.astype(float)
+        self.scales = np.sqrt(self.squares)
 
     def _image(self, x):
         """B x = (t, τ∘w)."""
@@ -382,9 +383,9 @@ class SharedCone(RoundCones, Shared):
         """BᵀW⁻²B, W⁻² = ω(2(Jv)(Jv)ᵀ − J)."""
         d, v, omega = self.d, self.scaling.v, self.scaling.omega
         diagonal, row = np.zeros(self.size), np.zeros((1, self.size))
-        diagonal[:d], diagonal[d] = omega * self.scales**2, -omega
+        diagonal[:d], diagonal[d] = omega * self.squares, -omega
         row[0, :d], row[0, d] = self.scales * v[1:], -v[0]
-        row *= np.sqrt(2 * omega)
+        row *= (2 * omega) ** 0.5
         return Curvature.of(diagonal, row)
 
     def right_side(self, aim):
@@ -700,7 +701,7 @@ def _bent(spread: np.ndarray, images: np.ndarray) -> Curvature:
     return Curvature.of(np.zeros(len(spread)), images, -1.0, full=spread)
 
 
-class _Piece(NamedTuple):
+class _RowsAndSets(NamedTuple):
     """Some rows, and their sets."""
 
     rows: slice
@@ -728,7 +729,7 @@ class SmoothedSets(OwnSets):
         super().adopt(problem)
         Z = by_columns(self.rows.dense())  # so scaling all rows takes half the time
         self.pieces = [
-            _Piece(J, Z[J, :], bars.by_columns(), problem.radii[J])
+            _RowsAndSets(J, Z[J, :], bars.by_columns(), problem.radii[J])
             for J, bars in problem.noise.ellipsoids.blocks()
         ]
 
@@ -744,17 +745,17 @@ class SmoothedSets(OwnSets):
         problem, xp, d, c = self.problem, method.xp, self.d, method.c
         self.w, n, size, alpha = method.w, problem.n, self.size, method.alpha
         theta, per_mu = method.hinge_curvature()
-        theta, push = c * theta, alpha * problem.radii
+        theta, push, mu = c * theta, alpha * problem.radii, method.mu
         self.sizes, supports, products = (fill(c, n, 0.0) for _ in "123")
         few = 2 * n < d and not is_foreign(c)
-        matrix = None if few else np.zeros((size, size))
-        bent, sums = Curvature.of(np.zeros(size), full=matrix), np.zeros((3, size))
+        matrix = None if few else np.diag(self.rows.penalty)
+        bent, sums = Curvature.of(np.zeros(size)), np.zeros((3, size))
         turned = [np.empty((0, size))]
         problem.rows.passes.add(n)
         for J, Z, bars, radii in self.pieces:
             products[J] = Z @ like(method.x, Z)
             supports[J] = bars.supports(self.w)
-            sizes = xp.sqrt(supports[J] ** 2 + 0.5 * method.mu)
+            sizes = xp.sqrt(supports[J] ** 2 + 0.5 * mu)
             slack = problem.targets[J] - products[J] + radii * sizes
             images, self.sizes[J] = bars.images(self.w), sizes
             rows = xp.asarray(Z, copy=True)
@@ -769,12 +770,19 @@ class SmoothedSets(OwnSets):
                 bent += _bent(spread, images)
                 continue
             matrix += host(rows.T @ rows)
-            spread = spread if spread.ndim == 2 else np.diag(spread)
-            matrix[:d, :d] += spread - host(images.T @ images)
+            matrix[:d, :d] -= host(images.T @ images)
+            if spread.ndim == 2:
+                matrix[:d, :d] += spread
+            else:
+                matrix.reshape(-1)[: d * size : size + 1] += spread
         self.sums, self.pulled = sums[1:], self._of_model(self.w)
-        self.whole = Curvature.of(self.rows.penalty, np.concatenate(turned)) + bent
-        if self.model is not None:
-            self.whole += self.model.curvature
+        bent = bent if self.model is None else bent + self.model.curvature
+        self.matrix = matrix
+        if matrix is None:
+            rows = np.concatenate(turned)
+            self.whole = Curvature.of(self.rows.penalty, rows) + bent
+        elif self.model is not None:
+            bent.add_to(matrix)
         self.noise = problem.radii * supports
         self.attained = float(alpha @ (self.noise * supports / self.sizes))
         method.slack = problem.targets - products + problem.radii * self.sizes
@@ -785,7 +793,13 @@ class SmoothedSets(OwnSets):
 
     def system(self, theta, vectors):
         """As gathered at x, for the same θ and vectors."""
-        return self.whole.factor(self.rows.extras.shape[1]), self.sums
+        if self.matrix is None:
+            return self.whole.factor(self.rows.extras.shape[1]), self.sums
+        return Factor.of(self.matrix), self.sums
+
+    def longest(self):
+        """Never a whole step, after which μ, and with it ε, might be 0."""
+        return 1.0
 
     def along(self, dx, weigh):
         total = np.zeros(self.size)
@@ -804,7 +818,7 @@ class SmoothedSets(OwnSets):
             change[piece.rows] = self._change(piece, dx)
         return change
 
-    def _change(self, piece: _Piece, dx: np.ndarray) -> np.ndarray:
+    def _change(self, piece: _RowsAndSets, dx: np.ndarray) -> np.ndarray:
         """⟨g_i,dx⟩ of the rows of a piece."""
         J, Z, bars, radii = piece
         push = bars.along(self.w, dx[: self.d], self.sizes[J])

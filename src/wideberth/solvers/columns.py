@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _NONE = np.empty(0, dtype=np.intp)
 
 
-class Columns(Solver):
+class FewColumns(Solver):
     """The interior-point method on few of the columns, for sparse models."""
 
     name = "columns"

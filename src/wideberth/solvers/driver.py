@@ -88,7 +88,7 @@ def solve_in_memory(
     band: float | SamplingError = math.inf,
     pinned: np.ndarray | None = None,
 ) -> Outcome:
-    """Solve a problem in memory; see `Driver.run`."""
+    """Solve a problem in memory; see `Driver.solve`."""
     return Driver(InMemory(problem), control).solve(start, band, pinned)
 
 
@@ -267,7 +267,7 @@ class Driver:
             return sample_goal(work.problem, self.control.target)
         if self.grouping is None:
             return self.goal
-        return max(self.goal, LITTLE * min(self.certificate.relative_gap, 0.01))
+        return max(self.goal, LITTLE * min(self.certificate.relative_gap, LITTLE**2))
 
     def _solution(self, work: Work, problem: Problem, control: Control) -> Outcome:
         """Solve the rows of a working set, by what suits them."""

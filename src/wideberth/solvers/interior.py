@@ -216,7 +216,7 @@ class InteriorPoint:
         if self.barrier is not None:
             self.barrier = self.barrier[keep]
         self.block.shrink(keep, problem)
-        self.resync()
+        self.resync(afresh=True)
 
     def widen(self, problem: Problem, places: np.ndarray) -> None:
         """Go on with more features; those before are at `places` of `problem`."""
@@ -235,11 +235,14 @@ class InteriorPoint:
             self.slack = self.slack - risen * block.rows.extras[:, 0]
         self.resync()
 
-    def resync(self) -> None:
-        """Compute afresh what steps carry along, which drifts by rounding."""
+    def resync(self, afresh: bool = False) -> None:
+        """Compute anew what steps carry along, which drifts by rounding.
+
+        `afresh` the model of folded samples too.
+        """
         rows = self.block.rows
         self.combined = rows.combine(self.alpha) + rows.folded
-        self.block.refresh(self, afresh=True)
+        self.block.refresh(self, afresh)
         self._measure()
 
     # -- one step ----------------------------------------------------------------
@@ -283,7 +286,7 @@ class InteriorPoint:
         block.scale(self)
         weights, per_mu = self.hinge_curvature()
         residual = self.slack
-        if block.compliance is not None:
+        if block.compliance is not None and block.shift is not None:
             weights = 1.0 / (1.0 / weights + c * block.compliance)
             residual = residual + block.shift
         theta = c * weights
@@ -301,7 +304,7 @@ class InteriorPoint:
         if aim is not None:
             shift = block.shift
             right = right + block.right_side(aim)
-            if block.compliance is not None:
+            if block.shift is not None and shift is not None:
                 more = block.shift - shift
                 residual += more
                 corrected = corrected + block.turned.combine(theta * more)
@@ -335,7 +338,7 @@ class InteriorPoint:
         assert isinstance(self.factor, ThinFactor)
         root = np.sqrt(theta)
         dx, s = self.factor.solve_rows(right, root * residual)
-        return dx, s * root / self.c
+        return dx, s * root / np.maximum(self.c, TINY)
 
     def _predict(self, right, theta, weights, residual, sums):
         """The predictor's dx and relative move r of the room, and what is to correct.

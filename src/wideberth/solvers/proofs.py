@@ -18,13 +18,10 @@ from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, like, masked, namespace, scatter
 from wideberth.problem.layouts import as_rows
 from wideberth.screening import Partition, decide, screen_at_hand
+from wideberth.solvers.blocks import LEAST_DISTANCE
 
 if TYPE_CHECKING:
     from wideberth.solvers.batches import Batches
-
-#: Slack up to which a settled row counts as one at α = 0: rounding, in units of the
-#: margin (a choice).
-AT_MARGIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Proof:
         if self.ratios is not None:
             return like(self.ratios[number], problem.weights) * problem.weights
         slack, (upper, lower) = slack_of(problem, self.rule), self.by_class
-        alpha = masked(slack > AT_MARGIN, problem.weights)
+        alpha = masked(slack > LEAST_DISTANCE, problem.weights)
         if upper != lower:
             alpha *= namespace(slack).where(problem.y > 0, upper, lower)
         elif upper != 1:

@@ -18,7 +18,7 @@ from wideberth.problem.limits import (
 )
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
-from wideberth.solvers.columns import Columns
+from wideberth.solvers.columns import FewColumns
 from wideberth.solvers.conic import Conic
 from wideberth.solvers.cost import Cost
 from wideberth.solvers.newton import Newton, smoothing_pays
@@ -28,7 +28,7 @@ from wideberth.solvers.sweeps import Coordinate
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
-    solver.name: solver for solver in (Newton(), Coordinate(), Columns(), Conic())
+    solver.name: solver for solver in (Newton(), Coordinate(), FewColumns(), Conic())
 }
 #: Newton's method where "auto" chooses it for small problems.
 _SMALL = Small()

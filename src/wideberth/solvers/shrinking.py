@@ -26,6 +26,7 @@ from wideberth.solvers.interior import (
     class_barrier,
     even_barrier,
 )
+from wideberth.solvers.sampling import DIRECT_ROWS
 
 #: Least number of rows of a working set for each feature; with fewer the solution is
 #: that of a few rows, and most others are settled wrongly (flat from 2 to 4).
@@ -219,7 +220,8 @@ def least_rows(problem: Problem) -> int:
 def unsettled(engine: InteriorPoint, kept) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if few enough."""
     n, least = engine.problem.n, least_rows(engine.problem)
-    if least > COPY_SHARE * n:
+    own = not engine.problem.noise.proportional  # folding their noise costs a model
+    if least > COPY_SHARE * n or (own and COPY_SHARE * n <= DIRECT_ROWS):
         return None
     move, slack = np.abs(engine.last_change), engine.true_slack
     near = np.abs(slack) <= SETTLED_MOVES * move + rms(move)

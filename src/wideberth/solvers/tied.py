@@ -36,10 +36,10 @@ from wideberth.solvers.shrinking import least_rows, rms
 class OnPath(Outcome):
     """Points of a problem, and the central path that leads to them."""
 
-    path: Path | None = None
+    path: CentralPath | None = None
 
 
-class Path(InteriorPoint):
+class CentralPath(InteriorPoint):
     """The interior-point method, kept at a distance from the end of its path."""
 
     def follow(self, control: Control, goal: float) -> None:
@@ -67,9 +67,9 @@ class Path(InteriorPoint):
                 break
         self.held, self.least_mu = self.least_mu, 0.0
 
-    def carried_over(self, problem: Problem) -> Path:
+    def carried_over(self, problem: Problem) -> CentralPath:
         """The method at the same x and μ on other rows, each of which is centred."""
-        other, mu = cast(Path, self.copied()), self.held
+        other, mu = cast(CentralPath, self.copied()), self.held
         other.problem, other.c = problem, problem.weights
         other.barrier = class_barrier(problem)
         other.block.adopt(problem)
@@ -125,17 +125,19 @@ def solve_where_tied(
     return solve_tied(problem, control, path)
 
 
-def path_to(problem: Problem, found: Outcome, control: Control) -> Path:
+def path_to(problem: Problem, found: Outcome, control: Control) -> CentralPath:
     """The central path of a sample that is solved already, near its end."""
     path = found.path if isinstance(found, OnPath) else None
     if path is None:
-        path = Path(problem, barrier=class_barrier(problem))
+        path = CentralPath(problem, barrier=class_barrier(problem))
         path.follow(control, control.tol)
     path.centre(control)
     return path
 
 
-def solve_tied(problem: Problem, control: Control, sample: Path) -> OnPath | None:
+def solve_tied(
+    problem: Problem, control: Control, sample: CentralPath
+) -> OnPath | None:
     """Go on from the path of a sample, on all rows; None where that leads nowhere."""
     path = sample.carried_over(problem)
     if not path.mismatch() <= 1 / LITTLE:
