@@ -39,27 +39,21 @@ STRUCTURAL_WORDS = re.compile(
 COUNTED = {
     "Mehrotra steps": [
         "solvers/interior.py:InteriorPoint.step",
-        "solvers/classes/steps.py:_Steps.step",
-        "solvers/compiled/mehrotra.py:minimise",
+        "kernels/interior.pyx:minimise",
     ],
     "settle-verify loops": [
-        "solvers/classes/rounds.py:_Rounds.solve",
-        "solvers/compiled/nearest_rows.py:minimise_nearest",
-        "solvers/columns.py:ColumnRounds.solve",
         "solvers/driver.py:Driver.run",
+        "solvers/columns.py:ColumnRounds.solve",
         "solvers/sweeps.py:_Ascent.solve",
+        "kernels/interior.pyx:minimise",
     ],
     "warm starts": [
+        "solvers/starts.py:WarmStart",
         "solvers/interior.py:Start",
-        "solvers/starts.py:Starts",
-        "solvers/compiled/small.py:Guess",
     ],
     "cost models": [
-        "solvers/registry.py:_sweeps_are_quicker",
-        "solvers/newton/solver.py:smoothing_pays",
-        "solvers/newton/smoothed.py:Smoothed.run",
-        "solvers/sweeps.py:_Pace",
-        "solvers/compiled/small.py:_sweeps_are_quick",
+        "solvers/cost.py:Cost",
+        "solvers/small.py:is_small",
     ],
 }
 
