@@ -16,8 +16,9 @@ from pathlib import Path
 import wideberth
 
 PACKAGE = str(Path(wideberth.__file__).parent)
-#: The function whose first call ends the count of `before`.
-STEP = "InteriorPoint.step"
+#: Functions of which the first call ends the count of `before`: a step of the method in
+#: Python, and what calls the compiled one.
+STEPS = ("InteriorPoint.step", "_minimised")
 
 
 def walk(call: Callable[[], object]) -> dict:
@@ -41,7 +42,7 @@ def walk(call: Callable[[], object]) -> dict:
         name = code.co_qualname
         if code in fields or name.endswith(">"):
             return
-        if name == STEP and before is None:
+        if name in STEPS and before is None:
             before = list(seen)
         seen[code.co_filename.removeprefix(PACKAGE + "/"), name] = None
         values = frame.f_locals

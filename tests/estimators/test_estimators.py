@@ -355,7 +355,7 @@ def test_the_problems_of_a_fitted_model_have_its_objectives():
         intercept_penalty=0.5,
         norm_penalty=0.5,
     ).fit(X, y)
-    data = training_data.InMemory(X, y, radius=model.radius_)
+    data = training_data.RowsInMemory(X, y, radius=model.radius_)
     problems = training_data.binary_problems(model, data)
     for problem, w, b, value in zip(
         problems, model.coef_, model.intercept_, model.objective_, strict=True
