@@ -155,14 +155,12 @@ def test_rows_are_cut_as_memory_asks_for(monkeypatch):
 def test_what_gram_matrices_cost_is_told(monkeypatch):
     X, _, sparse, _ = drawn("CSR")
     dense = drawn("dense")[2]
-    assert dense.gram_products() == 16.0
     assert dense.gram_passes() == 4 / BLAS_SPEEDUP
     lengths = (X != 0).sum(axis=1)
     pairs = 0.5 * (lengths**2).mean()
     assert sparse._common is None
     assert sparse._pairs == pytest.approx(pairs)
     assert sparse._as_dense
-    assert sparse.gram_products() == min(16, 16 * pairs)
     entries = lengths.sum()
     assert sparse.gram_passes() == pytest.approx(16 / BLAS_SPEEDUP * 11 / entries)
     monkeypatch.setattr(layouts, "QUICK_GRAM", 1.0)
@@ -170,7 +168,6 @@ def test_what_gram_matrices_cost_is_told(monkeypatch):
     rows = as_rows(wide, np.ones(5))
     assert not rows._as_dense
     assert rows._pairs == 0.5
-    assert rows.gram_products() == 8.0
     assert rows.gram_passes() == pytest.approx(1.5 * 0.5 * 5 / 5)
 
 

@@ -72,9 +72,6 @@ class DenseRows(Rows):
     def entries(self, J=None):
         return self.d * (self.n if J is None else len(J))
 
-    def gram_products(self):
-        return float(self.d**2)
-
     def gram_passes(self):
         return self.d / BLAS_SPEEDUP
 
@@ -208,9 +205,6 @@ class SparseRows(Rows):
         """Whether Gram matrices are best computed from dense batches."""
         dense = self.d**2 <= 2 * _DENSE_SPEEDUP * self._pairs
         return dense or self.n * self.d**2 <= QUICK_GRAM
-
-    def gram_products(self):
-        return min(self.d**2, 2 * _DENSE_SPEEDUP * self._pairs)
 
     def gram_passes(self):
         products = self.d**2 / BLAS_SPEEDUP if self._as_dense else 1.5 * self._pairs

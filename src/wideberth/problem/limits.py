@@ -27,10 +27,6 @@ MOST_STEPS = 100
 #: 1.8 times as many, at 1 up to 5 times); and largest relative change of C over which a
 #: solution may leave as few of the next problem (flat from 0.3 to 0.7).
 COPY_SHARE = 0.5
-#: Least number of sweeps of coordinate ascent between two evaluations of all rows; 1
-#: takes 1 % more passes on average, 4 takes 8 % fewer, and either takes up to 1.5 times
-#: as many on single problems (`python -m benchmarks.coordinate`).
-LEAST_EPOCHS = 2
 #: Number of entries of a matrix that a processor's cache holds, 2 MB of float64: of
 #: data that counts as small, and of blocks of larger data. Products of float32 rows
 #: with vectors, 400 000×20 to 300×50 000, take as long with 2¹⁶, and up to three times

@@ -160,14 +160,6 @@ class Rows(ABC):
             out = out + (a * self.y[rows]) @ block
         return out
 
-    def one_read(self) -> Iterator[tuple[slice, Any]]:
-        """Pieces of rows as float64, for whatever is computed while they are in cache.
-
-        That is one read of all rows.
-        """
-        self.passes.add(self.n)
-        return self._batches()
-
     @property
     def _gathers(self) -> bool:
         """Whether picking out rows may be quicker than reading them all."""
@@ -286,10 +278,6 @@ class Rows(ABC):
     @abstractmethod
     def entries(self, J: np.ndarray | None = None) -> int:
         """Stored numbers in the rows J, or in all: what a product costs."""
-
-    @abstractmethod
-    def gram_products(self) -> float:
-        """Multiplications of a dense product in the time of one row of a curvature."""
 
     @abstractmethod
     def gram_passes(self) -> float:

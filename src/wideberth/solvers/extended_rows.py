@@ -35,13 +35,8 @@ class ExtendedRows:
     noisy: bool | None = None
 
     @classmethod
-    def of(cls, problem: Problem, last: ExtendedRows | None = None) -> ExtendedRows:
-        """Those of a problem; the `last` ones, where only weights differ."""
-        if last is not None:
-            names = ("rows", "noise", "folded", "intercept", "penalty")
-            known = last.problem
-            if all(getattr(problem, name) is getattr(known, name) for name in names):
-                return last
+    def of(cls, problem: Problem) -> ExtendedRows:
+        """Those of a problem."""
         rows = cls()
         rows.adopt(problem)
         return rows
