@@ -250,16 +250,17 @@ class InteriorPoint:
     def step(self) -> bool:
         """One predictor–corrector step; False, and none, if no progress is possible.
 
-        With few rows a step is taken back that loses what was reached, as at the end of
-        float64. A block that does not get on gives way to its successor, from the start.
+        With few rows a step is taken back that loses what was reached, as at the end
+        of float64. A block that does not get on gives way to its successor, from the
+        start.
         """
         before, block = dict(vars(self)), dict(vars(self.block))
-        reached, most = self.relative_gap, np.finfo(float).max
+        reached, most = self.relative_gap, float(np.finfo(float).max)
         with np.errstate(all="ignore"):  # checked here
             possible = self._step()
             if isinstance(self.factor, ThinFactor) and reached < LITTLE**4:
                 most = reached / LITTLE**2
-            possible = possible and self.relative_gap <= most
+            possible = possible and bool(self.relative_gap <= most)
         if not possible:
             vars(self).update(before)
             vars(self.block).update(block)
