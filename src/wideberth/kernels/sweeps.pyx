@@ -132,24 +132,6 @@ def sweep(
     return at.s, at.balance
 
 
-def best_step(
-    double along,
-    double square,
-    double norm2,
-    double s,
-    double radius,
-    double linear,
-    double beta,
-    double low,
-    double high,
-):
-    """The maximiser over low ≤ t ≤ high of D along one coordinate.
-
-    `along` is ⟨d,z_i⟩, `square` ‖z_i‖², `norm2` ‖d‖², `linear` m_i − βy_iΣα_jy_j.
-    """
-    return _best_step(along, square, norm2, s, radius, linear, beta, low, high)
-
-
 def _memory_for_runs(n):
     return np.empty(n // RUN + 2, dtype=np.intp)
 
@@ -187,7 +169,7 @@ cdef void epoch(
                 data, indices, indptr, next_row, next_column, i, at.d, at.n_features
             )
             square = at.norms[i] * at.norms[i]
-            step = _best_step(
+            step = best_step(
                 along, square, norm2, at.s, at.radii[i], linear, at.beta, low, high
             )
             if step == 0.0:
@@ -202,7 +184,7 @@ cdef void epoch(
             at.balance += step * y
 
 
-cdef inline double _best_step(
+cpdef inline double best_step(
     double along,
     double square,
     double norm2,
@@ -213,7 +195,11 @@ cdef inline double _best_step(
     double low,
     double high,
 ) noexcept nogil:
-    """Safeguarded Newton steps on the derivative of D along the coordinate."""
+    """The maximiser over low ≤ t ≤ high of D along one coordinate.
+
+    `along` is ⟨d,z_i⟩, `square` ‖z_i‖², `norm2` ‖d‖², `linear` m_i − βy_iΣα_jy_j. By
+    safeguarded Newton steps on the derivative.
+    """
     cdef double t = 0.0, slope, curvature, ahead, tiny
     cdef bint at_edge = False
     cdef int k
