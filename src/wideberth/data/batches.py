@@ -21,14 +21,14 @@ from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
 from wideberth.data.sources import Source
 from wideberth.noise.read_errors import read_errors
-from wideberth.problem import Certificate, PrimalPoint, Problem
+from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.equal_rows import WORTH_MERGING, EqualRows, merged
 from wideberth.problem.ramp import Beyond, Ramp
 from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Batches, Draw, join
 from wideberth.solvers.merge import Grouping
 from wideberth.solvers.newton import Newton
@@ -260,7 +260,7 @@ class Collapsed:
             mask = concat(parts)
         return replace(found, left=replace(left, mask=mask))
 
-    def _end(self, solved: Problem, found: Outcome) -> None:
+    def _end(self, solved: Problem, found: Pair) -> None:
         self.solved, self.found = solved, found
         self.proof = Proof(found.dual, found.point)
 
