@@ -20,10 +20,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.noise.sets import Sets
-from wideberth.problem import Certificate, Problem
+from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.quiet import quietly
 from wideberth.screening import Reduction
-from wideberth.solvers.base import Outcome, Solver
+from wideberth.solvers.base import Solver
 
 #: SCS options of the paper's baseline, with eps_abs = eps_rel = 1e-6.
 PAPER_OPTIONS = {
@@ -85,7 +85,7 @@ class Conic(Solver):
         result = solve_conic(free.problem, **asdict(self.settings))
         control.steps = result.n_iter
         alpha = free.unfold(result.alpha)
-        found = Outcome(problem.at(result.w, result.b), problem.dual_at(alpha))
+        found = Pair(problem.at(result.w, result.b), problem.dual_at(alpha))
         passes = problem.rows.passes.count
         control.record(passes, found.certificate, free.counts)
         return found
