@@ -98,7 +98,7 @@ LESSONS = [
     (
         "The answer is judged on the problem as given.",
         "solvers/base.py",
-        "        return control.judge(Outcome(point, dual))\n",
+        "        return control.judge(Pair(point, dual))\n",
         "        return control.judge(found)\n",
     ),
     (

@@ -309,7 +309,7 @@ def test_second_attempts_respect_the_limits(data):
 
 
 def _nothing(problem):
-    from wideberth.solvers.base import Outcome
+    from wideberth.problem import Pair
 
     zero = np.zeros(problem.rows.d)
-    return Outcome(problem.at(zero), problem.dual_at(np.zeros(problem.n)))
+    return Pair(problem.at(zero), problem.dual_at(np.zeros(problem.n)))

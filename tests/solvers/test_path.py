@@ -17,10 +17,11 @@ from problems import INTERCEPTS, make_problem, problems
 from safety import Reference
 from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
+from wideberth.problem import Pair
 from wideberth.problem.presolve import Presolved
 from wideberth.screening import screen_at_hand
 from wideberth.solvers import paths
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.batches import InMemory
 from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.newton import WALK_RESERVE, Newton, _band
@@ -278,7 +279,7 @@ def test_a_carried_solution_has_the_gap_of_the_theory():
     cold = solve(
         C=1.0, radius=problem.radii, tol=1e-12, quiet=True, **arguments(problem)
     )
-    last = Outcome(problem.at(cold.w), problem.dual_at(cold.alpha))
+    last = Pair(problem.at(cold.w), problem.dual_at(cold.alpha))
     passes = problem.rows.passes.count
     for ratio in (1.01, 1.5, 4.0, 0.5):
         there = problem.with_weights(ratio * problem.weights)
@@ -296,7 +297,7 @@ def test_a_carried_gap_is_known_without_a_look_at_the_rows(intercept):
     found = solve(
         C=1.0, radius=problem.radii, tol=1e-2, quiet=True, **arguments(problem)
     )
-    last = Outcome(problem.at(found.w, found.b), problem.dual_at(found.alpha))
+    last = Pair(problem.at(found.w, found.b), problem.dual_at(found.alpha))
     for ratio in (1.0, 1.3, 0.7):
         there = problem.with_weights(ratio * problem.weights)
         moved = carry_scaled(there, last, ratio).pair

@@ -24,7 +24,7 @@ from functools import partial
 
 import numpy as np
 
-from wideberth.problem import Certificate, Problem
+from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equivalent import cap_weights
 from wideberth.problem.limits import COPY_SHARE
@@ -32,7 +32,7 @@ from wideberth.problem.presolve import Presolved
 from wideberth.problem.ramp import Ramp
 from wideberth.screening import Partition, screen_at_hand
 from wideberth.solvers.attempts import Attempt, null_pair, prove
-from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.ramp import ROUGH, Descended, DescentInMemory
 from wideberth.solvers.starts import (
     Predictor,
@@ -50,7 +50,7 @@ class Found:
     `outcome` is on the samples that are not left out.
     """
 
-    outcome: Outcome
+    outcome: Pair
     decided: Partition | None
     proven: Callable[[], Partition] | None
     control: Control
@@ -136,7 +136,7 @@ class Sequence:
         control: Control,
         level: float,
         convex: Found,
-        before: Outcome | None,
+        before: Pair | None,
     ) -> Found:
         """Descend from what the hinge loss finds, or the ramp at the C before."""
         passes, control.steps = problem.rows.passes.count, convex.control.steps
@@ -165,7 +165,7 @@ class Sequence:
         return Found(outcome, decided, proven, control, spent, seconds)
 
     def _point(
-        self, problem: Problem, control: Control, C: float, known: Outcome | None
+        self, problem: Problem, control: Control, C: float, known: Pair | None
     ) -> Found:
         """Solve at one C, from the solutions before; the null model may be known."""
         passes, start, decided, first = problem.rows.passes.count, None, None, None
@@ -203,7 +203,7 @@ class Sequence:
         """The solver, from what is known."""
         weight_limit = self.solver.weight_limit
 
-        def solve(easier: Problem, control: Control) -> Outcome:
+        def solve(easier: Problem, control: Control) -> Pair:
             if easier is not problem:  # what is known is about other weights
                 return self.solver.solve(easier, control)
             found = self.solver.solve(problem, control, start=start, decided=decided)

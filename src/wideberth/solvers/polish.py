@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.rounding import accurate_sum, slack_rounding
-from wideberth.solvers.base import Outcome
 
 
-def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
+def polished(problem: Problem, found: Pair, tol: float) -> Pair:
     """The best pair on the two rays, where what was found proves less than `tol`."""
     if found.certificate.proves(tol):
         return found
@@ -29,15 +28,15 @@ def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
     dual = problem.dual_at(found.dual.alpha, sharp=True, near=point.w)
     sizes = problem.rows.magnitudes(point.w)
     sharp = problem.at(point.w, point.b, sizes=sizes)
-    if (sharper := Outcome(sharp, dual)).certificate.proves(tol):
+    if (sharper := Pair(sharp, dual)).certificate.proves(tol):
         return sharper
     t = _best_stretch(problem, sharp, sizes)
     stretched = problem.at(t * point.w, t * point.b, sizes=t * sizes)
-    pair = Outcome(stretched, problem.stretched(dual, sharp=True))
+    pair = Pair(stretched, problem.stretched(dual, sharp=True))
     return best_of([found, sharper, pair])
 
 
-def sparse(problem: Problem, found: Outcome, tol: float) -> Outcome:
+def sparse(problem: Problem, found: Pair, tol: float) -> Pair:
     """What was found, with weights that are 0 where the noise makes them so.
 
     An interior point has none that are 0; those that are 0 in w(α) may be, while the
@@ -53,16 +52,16 @@ def sparse(problem: Problem, found: Outcome, tol: float) -> Outcome:
     while most > 0:
         w = point.w.copy()
         w[rest[:most]] = 0.0
-        pair = Outcome(problem.at(w, point.b), dual)
+        pair = Pair(problem.at(w, point.b), dual)
         if pair.certificate.proves(tol):
             return pair
         most, step = most - step, 2 * step
     return found
 
 
-def best_of(outcomes: list[Outcome]) -> Outcome:
+def best_of(outcomes: list[Pair]) -> Pair:
     """The pair that proves most, rounding allowed for."""
-    return Outcome(
+    return Pair(
         min((outcome.point for outcome in outcomes), key=_cost),
         max((outcome.dual for outcome in outcomes), key=_worth),
     )

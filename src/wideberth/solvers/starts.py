@@ -25,9 +25,9 @@ from functools import cached_property
 
 import numpy as np
 
-from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE, TINY
-from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.sampling import (
     NEAR_SHARE,
     Sample,
@@ -60,10 +60,10 @@ class WarmStart:
     rows: int | SamplingError | None = None
 
     @cached_property
-    def pair(self) -> Outcome:
+    def pair(self) -> Pair:
         """The primal and the dual point."""
         dual = self.problem.dual_at(self.alpha, self.combined, near=self.point.w)
-        return Outcome(self.point, dual)
+        return Pair(self.point, dual)
 
     @property
     def dual(self) -> DualPoint:
@@ -83,7 +83,7 @@ def carry(
     return WarmStart(problem, there, np.minimum(alpha, problem.weights), combined)
 
 
-def carry_scaled(problem: Problem, last: Outcome, scale: float) -> WarmStart:
+def carry_scaled(problem: Problem, last: Pair, scale: float) -> WarmStart:
     """A solution under other weights, α being `scale` times it.
 
     Multiplied so, Z·alpha is off by one rounding more, which bounds allow for.
@@ -97,11 +97,11 @@ def at_bounds(problem: Problem, alpha: np.ndarray) -> WarmStart:
     dual = problem.dual_at(alpha)
     point = problem.at(dual.w, dual.b if problem.intercept else None)
     start = WarmStart(problem, point, dual.alpha)
-    vars(start)["pair"] = Outcome(point, dual)
+    vars(start)["pair"] = Pair(point, dual)
     return start
 
 
-def best_scale(problem: Problem, last: Outcome, ratio: float) -> float:
+def best_scale(problem: Problem, last: Pair, ratio: float) -> float:
     """The factor t ≤ ratio on α of the largest D, for weights `ratio` times as large.
 
     D(tα) = tΣα_im_i − ½t²L with L = ‖w(α)‖² + λ_b b². It is the ratio where all samples
@@ -113,7 +113,7 @@ def best_scale(problem: Problem, last: Outcome, ratio: float) -> float:
 
 
 def carried_gap(
-    problem: Problem, last: Outcome, ratio: float, scale: float | None = None
+    problem: Problem, last: Pair, ratio: float, scale: float | None = None
 ) -> float:
     """The relative gap of what `carry_scaled` returns, where weights alone differ.
 
@@ -127,7 +127,7 @@ def carried_gap(
     return (primal - value) / max(primal, problem.least_scale, TINY)
 
 
-def _square(problem: Problem, last: Outcome) -> float:
+def _square(problem: Problem, last: Pair) -> float:
     """‖w(α)‖² + λ_b b²."""
     dual = last.dual
     return float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
@@ -143,8 +143,8 @@ class Predictor:
 
     def __init__(self, problem: Problem, solver: Solver, rng: np.random.Generator):
         self.solver, self.rng = solver, rng
-        self.past: list[tuple[float, Outcome]] = []
-        self.first: tuple[float, Outcome] | None = None
+        self.past: list[tuple[float, Pair]] = []
+        self.first: tuple[float, Pair] | None = None
         self.bounds: WarmStart | None = None
         self.before: list[PrimalPoint] = []
         self.here: list[PrimalPoint] = []
@@ -160,7 +160,7 @@ class Predictor:
                 self.helper = Predictor(self.sample.of(problem), solver, rng)
 
     @property
-    def nearest(self) -> tuple[float, Outcome] | None:
+    def nearest(self) -> tuple[float, Pair] | None:
         """C and the solution before, or else the first one under the radius before."""
         return self.past[-1] if self.past else self.first
 
@@ -170,9 +170,7 @@ class Predictor:
         if self.helper is not None:
             self.helper.next_radius()
 
-    def accept(
-        self, found: Outcome, C: float, start: WarmStart | None, needed: int = 0
-    ):
+    def accept(self, found: Pair, C: float, start: WarmStart | None, needed: int = 0):
         """Take in a solution, and how many rows it `needed`.
 
         That is 0 unless the first working set was too small.
@@ -185,7 +183,7 @@ class Predictor:
         few = (len(self.here) + 1) * found.point.slack.shape[0] <= _KEPT_MARGINS
         self.here.append(found.point if few else without_margins(found.point))
 
-    def known(self, problem: Problem, tol: float, C: float) -> Outcome | None:
+    def known(self, problem: Problem, tol: float, C: float) -> Pair | None:
         """The solution at this C, where that before is one, or all samples' bounds."""
         if self.nearest is None:
             if problem.intercept == 0:  # b is not unique there
@@ -202,7 +200,7 @@ class Predictor:
             return None
         # Afresh: one more rounding of Zᵀα is allowed for, those of a row are not.
         dual = problem.dual_at(pair.dual.alpha, near=pair.point.w)
-        return Outcome(pair.point, dual)
+        return Pair(pair.point, dual)
 
     def start(self, problem: Problem, control: Control, C: float) -> WarmStart | None:
         """Where to begin at this C; None where nothing is known."""
