@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import Pair, Problem
-from wideberth.problem.presolve import Presolved
+from wideberth.problem.changes import Presolved
 from wideberth.problem.rows import gamma
 
 
