@@ -25,7 +25,7 @@ from functools import partial
 import numpy as np
 
 from wideberth.problem import Certificate, Pair, Problem
-from wideberth.problem.changes import Presolved, cap_weights
+from wideberth.problem.changes import Presolved
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.limits import COPY_SHARE
 from wideberth.problem.ramp import Ramp
