@@ -48,10 +48,10 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def model(here, capsys):
     """A model file in this folder."""
-    options = "fit data.csv --target state --radius 0.1 --folds 0 --out model.skops"
+    options = "fit data.csv --target state --radius 0.1 --folds 0 --out model.wideberth"
     assert main(options.split()) == 0
     capsys.readouterr()
-    return here / "model.skops"
+    return here / "model.wideberth"
 
 
 def refused(path, request=None, kind=None):
@@ -76,10 +76,10 @@ def packed(path, parts, compression=zipfile.ZIP_STORED):
 
 @pytest.mark.parametrize("command", ["predict", "certify"])
 def test_a_pickle_by_another_name_is_never_unpickled(here, command, capsys):
-    Path("model.skops").write_bytes(pickle.dumps(Malice()))
-    assert main([command, "model.skops", "data.csv"]) == 1
+    Path("model.wideberth").write_bytes(pickle.dumps(Malice()))
+    assert main([command, "model.wideberth", "data.csv"]) == 1
     assert capsys.readouterr().err == (
-        "wideberth: model.skops is not a model file written by wideberth fit.\n"
+        "wideberth: model.wideberth is not a model file written by wideberth fit.\n"
     )
     assert not Path("trace").exists()
 
@@ -92,13 +92,13 @@ def test_a_type_that_could_run_code_is_named_and_not_built(model, command, capsy
     text = text.replace('"wideberth.estimators.pipeline"', '"os"').replace(
         '"RobustPipeline"', '"system"'
     )
-    packed("evil.skops", parts | {"schema.json": text.encode()})
-    assert main([command, "evil.skops", "data.csv"]) == 1
+    packed("evil.wideberth", parts | {"schema.json": text.encode()})
+    assert main([command, "evil.wideberth", "data.csv"]) == 1
     assert "'os.system', which wideberth fit does not write; it was not opened" in (
         capsys.readouterr().err
     )
-    Path("strange.skops").write_bytes(skops.io.dumps({"pipeline": Malice()}))
-    assert main([command, "strange.skops", "data.csv"]) == 1
+    Path("strange.wideberth").write_bytes(skops.io.dumps({"pipeline": Malice()}))
+    assert main([command, "strange.wideberth", "data.csv"]) == 1
     assert "Malice', which wideberth fit does not write; it was not opened" in (
         capsys.readouterr().err
     )
@@ -110,26 +110,28 @@ def test_a_pickle_within_a_model_is_never_unpickled(model):
     stream = io.BytesIO()
     np.save(stream, np.array([Malice()], dtype=object), allow_pickle=True)
     for name in [name for name in parts if name.endswith(".npy")]:
-        packed("evil.skops", parts | {name: stream.getvalue()})
+        packed("evil.wideberth", parts | {name: stream.getvalue()})
         with pytest.raises(UserError, match="is not a model file"):
-            load_model("evil.skops")
+            load_model("evil.wideberth")
     assert not Path("trace").exists()
 
 
 def test_a_model_that_would_unpack_to_more_than_it_is_is_not_unpacked(model):
     parts = members(model)
-    packed("bomb.skops", parts | {"schema.json": b" " * 10**8}, zipfile.ZIP_DEFLATED)
-    assert Path("bomb.skops").stat().st_size < 10**6
+    packed(
+        "bomb.wideberth", parts | {"schema.json": b" " * 10**8}, zipfile.ZIP_DEFLATED
+    )
+    assert Path("bomb.wideberth").stat().st_size < 10**6
     with pytest.raises(UserError, match="is not a model file"):
-        load_model("bomb.skops")
+        load_model("bomb.wideberth")
 
 
 def test_members_that_point_outside_are_not_written_anywhere(model):
     before = sorted(model.parent.parent.rglob("*"))
-    packed("climbing.skops", members(model) | {"../../climbed.npy": b"x"})
-    load_model("climbing.skops")
+    packed("climbing.wideberth", members(model) | {"../../climbed.npy": b"x"})
+    load_model("climbing.wideberth")
     assert [p for p in model.parent.parent.rglob("*") if p not in before] == [
-        model.parent / "climbing.skops"
+        model.parent / "climbing.wideberth"
     ]
 
 
@@ -141,9 +143,9 @@ def test_parts_that_do_not_belong_together_are_no_model(model):
     assert len(arrays) > 3
     outcomes = set()
     for name in arrays:
-        packed("spoilt.skops", parts | {name: stream.getvalue()})
+        packed("spoilt.wideberth", parts | {name: stream.getvalue()})
         try:
-            outcomes.add(load_model("spoilt.skops").target)
+            outcomes.add(load_model("spoilt.wideberth").target)
         except UserError as error:
             outcomes.add(str(error).partition(" is ")[2])
     assert outcomes <= {"state", "not a model file written by wideberth fit."}
@@ -152,10 +154,10 @@ def test_parts_that_do_not_belong_together_are_no_model(model):
 
 def test_a_model_that_fills_in_medians_is_read_again(here, capsys):
     options = (
-        "fit data.csv --target state --missing median --folds 0 --out median.skops"
+        "fit data.csv --target state --missing median --folds 0 --out median.wideberth"
     )
     assert main(options.split()) == 0
-    assert main(["predict", "median.skops", "data.csv"]) == 0
+    assert main(["predict", "median.wideberth", "data.csv"]) == 0
 
 
 # -- tables ----------------------------------------------------------------------------

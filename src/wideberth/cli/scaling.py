@@ -1,4 +1,4 @@
-"""Numbers beside categories: gaps filled in and scaled, without filling in zeros."""
+"""Numbers, beside categories or not: gaps filled in, and scaled so that zeros stay."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class PreparedNumbers(TransformerMixin, BaseEstimator):
         numbers = X[:, :k].toarray() if sp.issparse(X) else np.array(X[:, :k])
         self.medians_, self.scales_ = np.zeros(k), np.ones(k)
         if self.fill:
-            self.medians_ = np.nanmedian(numbers, axis=0)
+            # A column without values becomes 0, and has no weight.
+            self.medians_ = np.nan_to_num(np.nanmedian(numbers, axis=0))
             numbers = np.where(np.isnan(numbers), self.medians_, numbers)
         if self.scale:
             deviation = np.nanstd(numbers, axis=0)

@@ -244,7 +244,7 @@ def _models() -> tuple[dict[str, bytes], ...]:
     from wideberth.cli import main
 
     X, y = two_classes(40)
-    out, found = PLACE.with_name("good.skops"), []
+    out, found = PLACE.with_name("good.wideberth"), []
     PLACE.with_name("good.csv").write_text(as_csv(X, y, place=["here", "there"] * 20))
     for more in (["--standardize"], ["--missing", "median"]):
         options = [
@@ -308,7 +308,7 @@ def read_model(content) -> None:
     """`predict` and `certify` with a model file of unknown origin."""
     from wideberth.cli.model import load_model
 
-    path = PLACE.with_suffix(".skops")
+    path = PLACE.with_suffix(".wideberth")
     path.write_bytes(content)
     model = load_model(path)
     X = np.zeros((2, len(model.columns.features)))
