@@ -115,6 +115,18 @@ def test_categories_stay_sparse_in_every_fit(folder, monkeypatch):
     assert set(seen) == {(True, 3 + 1 + 7 + 6)}
 
 
+@pytest.mark.parametrize(
+    "more", ["--drop day w site kit", "--drop day w --one-hot site kit"]
+)
+def test_a_column_without_values_in_a_fold_has_no_weight_there(folder, more):
+    folder["rare"] = [1.5, *[None] * (N - 1)]
+    write("lab.csv", folder)
+    command = "fit lab.csv --target state --missing median"
+    done = run(f"{command} --json --folds 3 {more}")
+    assert json.loads(done.stdout)["evaluation"]["folds"] == 3
+    assert "observed" not in done.stderr
+
+
 def test_moments_of_sparse_rows_are_those_of_dense_ones():
     X = np.random.default_rng(0).integers(-1, 3, (40, 6)).astype(float)
     X[:3, 1], X[:, 4], X[:, 5] = np.nan, 0.0, 2.0

@@ -130,7 +130,7 @@ def _read(content: dict) -> Model:
         raise ValueError
     columns = Columns(
         tuple(map(str, content["numeric"])),
-        {n: tuple(map(str, levels)) for n, levels in content["categories"].items()},
+        {str(n): tuple(map(str, v)) for n, v in content["categories"].items()},
         tuple(map(str, content["dates"])),
     )
     column = content["radius_column"]

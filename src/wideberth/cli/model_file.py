@@ -28,6 +28,7 @@ import math
 import zipfile
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -188,19 +189,19 @@ _KINDS: dict[str, _Kind] = {
 
 def dumps(content: dict) -> bytes:
     """The file that holds these values; the same bytes for the same values."""
-    writer = _Writer()
-    described = {"format": _FORMAT, "version": VERSION} | writer.tree(content)
+    encoder = _Encoder()
+    described = {"format": _FORMAT, "version": VERSION} | encoder.tree(content)
     text = json.dumps(described, indent=1, allow_nan=False)
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
-        for name, data in {_DESCRIPTION: text.encode(), **writer.members}.items():
+        for name, data in {_DESCRIPTION: text.encode(), **encoder.members}.items():
             member = zipfile.ZipInfo(name)  # of 1 January 1980, whenever it is written
             member.create_system = 3  # as on Unix, everywhere
             archive.writestr(member, data)
     return made.getvalue()
 
 
-class _Writer:
+class _Encoder:
     def __init__(self):
         self.members: dict[str, bytes] = {}
         self._arrays: list[np.ndarray] = []  # kept, so that no other has their identity
@@ -293,10 +294,10 @@ def loads(data: bytes) -> dict:
             raise Unreadable(
                 "was written by a newer version of wideberth; update this one."
             )
-        return _Reader(archive, parts).value(described)
+        return _Decoder(archive, parts).value(described)
 
 
-class _Reader:
+class _Decoder:
     def __init__(self, archive: zipfile.ZipFile, parts: Collection[str]):
         self._archive, self._parts = archive, parts
         self._arrays: dict[str, np.ndarray] = {}
@@ -369,7 +370,7 @@ def _read_array(data: bytes, name: str) -> np.ndarray:
         raise Unreadable(
             f"holds an array that is not as large as it says, {quoted(name)}; {_AGAIN}."
         )
-    order = "F" if by_columns else "C"
+    order: Literal["F", "C"] = "F" if by_columns else "C"
     array = np.ndarray(shape, dtype, data, start, order=order).copy(order)
     if dtype.kind not in "biuf":
         array.ravel().tolist()  # fails where text has characters that do not exist
