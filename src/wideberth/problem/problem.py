@@ -91,7 +91,7 @@ class Problem:
     folded: Folded | None = None
     classes: np.ndarray | None = None
     #: Most roundings that a weight which is the sum of those of equal samples went
-    #: through, and α dealt out to them (`equal_rows.py`).
+    #: through, and α dealt out to them (`merge.py`).
     chain: float = 0.0
     #: The rows as measured, where `rows` are in the middle of lopsided sets.
     measured: Rows | None = None
