@@ -15,11 +15,11 @@ from wideberth.data import Source
 from wideberth.data.batches import PerRow
 from wideberth.data.chunks import Chunk, Terms
 from wideberth.noise import as_noise
+from wideberth.problem.merge import Grouping, Groups
 from wideberth.screening import fold_samples
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Answer, InMemory, Piece
 from wideberth.solvers.driver import solve_in_memory
-from wideberth.problem.merge import Grouping, Groups
 from wideberth.solvers.work import Work
 
 

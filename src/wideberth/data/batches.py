@@ -30,9 +30,8 @@ from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Draw
+from wideberth.solvers.batches import Batches, Draw, Proof, part_of
 from wideberth.solvers.newton import Newton
-from wideberth.solvers.proofs import Proof
 from wideberth.solvers.ramp import Descended, DescentInMemory
 
 #: Share of the rows that fit in memory that a table of distinct rows may hold: a
@@ -56,7 +55,9 @@ class Chunks(Batches):
         self.beyond: Beyond | None = None
         # Labels and weights per row are kept beside them.
         kept = source.spares(12 * (source.n or 0))
-        self.distinct = DistinctRows(TABLE_SHARE * self.capacity, kept)
+        self.distinct: DistinctRows | None = DistinctRows(
+            TABLE_SHARE * self.capacity, kept
+        )
         self.checked = False  # whether all rows were, by a first read
 
     def without(self, beyond: Beyond | None) -> Chunks:
@@ -83,8 +84,8 @@ class Chunks(Batches):
     def collapsed(self) -> Collapsed | None:
         """The problem on few distinct rows, where the first pass found no others."""
         distinct, self.distinct = self.distinct, None  # asked for once
-        problem = distinct.problem()
-        if problem is None:
+        problem = None if distinct is None else distinct.problem()
+        if distinct is None or problem is None:
             return None
         return Collapsed(self, distinct, problem)
 
@@ -137,9 +138,7 @@ class _Asked:
 
     def part(self, number: int) -> _Asked:
         """What of this question concerns one chunk."""
-        if isinstance(self.question, Draw):
-            return self
-        return replace(self, question=self.question.part(number))
+        return replace(self, question=part_of(self.question, number))
 
 
 class PerRow(MutableMapping):

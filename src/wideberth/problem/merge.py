@@ -366,9 +366,8 @@ class Groups:
     def joined(parts: list[Groups]) -> Problem:
         """One problem of the groups of all batches."""
         problem = join([part.problem for part in parts])
-        merged = Folded(np.zeros(problem.rows.d))
-        for part in parts:
-            merged = merged + part.problem.folded
+        known = (part.problem.folded for part in parts)
+        merged = sum((fold for fold in known if fold), Folded(np.zeros(problem.rows.d)))
         # A sum over groups goes on where the sums within them ended.
         rounding = merged.rounding + problem.noise.sets.rotation_error * merged.mass
         merged = replace(merged, rounding=rounding, chain=merged.chain + problem.n)

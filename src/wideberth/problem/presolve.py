@@ -39,11 +39,11 @@ from wideberth.noise import as_shape
 from wideberth.noise.read_errors import in_order_of, with_errors
 from wideberth.noise.sets import Sets
 from wideberth.problem.certificate import Certificate
-from wideberth.problem.merge import Merged, merge_equal_rows
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.labels import check_labels
 from wideberth.problem.layouts import as_rows, to_csr
 from wideberth.problem.limits import power_of_two
+from wideberth.problem.merge import Merged, merge_equal_rows
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import Rows
 from wideberth.problem.statement import Statement
@@ -247,13 +247,9 @@ def presolve(
         presolved = replace(presolved, turned=turned, turned_back=back)
     if sigma == stretch == kappa == 1.0:
         return presolved
-    rows = {}
-    if sigma != 1.0:
-        rows = problem.each_rows(partial(_divided, sigma=sigma))
     with np.errstate(over="ignore", under="ignore"):
-        changed = replace(
-            problem,
-            **rows,
+        changed = problem.with_rows(
+            partial(_divided, sigma=sigma),
             weights=problem.weights * sigma * sigma / kappa,
             noise=problem.noise.divided(sigma, stretch),
             intercept=_penalty(problem.intercept, sigma),
@@ -273,6 +269,8 @@ def _kappa(problem: Problem) -> float:
 
 
 def _divided(rows: Rows, sigma: float) -> Rows:
+    if sigma == 1.0:
+        return rows
     return as_rows(rows.X.astype(np.float64) * (1 / sigma), rows.y)
 
 
