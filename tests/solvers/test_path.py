@@ -18,7 +18,7 @@ from safety import Reference
 from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.problem import Pair
-from wideberth.problem.presolve import Presolved
+from wideberth.problem.changes import Presolved
 from wideberth.screening import screen_at_hand
 from wideberth.solvers import paths
 from wideberth.solvers.base import Control

@@ -40,10 +40,9 @@ from wideberth.kernels.equal_rows import group_rows
 from wideberth.noise.sets import Noise
 from wideberth.problem.arrays import concat, is_foreign
 from wideberth.problem.folded import Folded
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import COPY_SHARE, FEW_ROWS, TINY
 from wideberth.problem.problem import Problem
-from wideberth.problem.rows import gamma
+from wideberth.problem.rows import as_rows, gamma
 
 #: Pairs of equal rows expected in the sample that is looked at, where every row is
 #: there twice, which is where they are hardest to see; by Poisson's law three of them

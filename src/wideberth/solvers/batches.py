@@ -36,11 +36,10 @@ from wideberth.problem.arrays import (
     pick,
     scatter,
 )
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.merge import Grouping, Groups, Merged, merge_chunk
 from wideberth.problem.ramp import Beyond
-from wideberth.problem.rows import Passes
+from wideberth.problem.rows import Passes, as_rows
 from wideberth.screening import Partition, decide, fold_samples, screen_at_hand
 from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
 from wideberth.solvers.sampling import SamplingError, draw

@@ -25,10 +25,9 @@ from functools import partial
 import numpy as np
 
 from wideberth.problem import Certificate, Pair, Problem
+from wideberth.problem.changes import Presolved, cap_weights
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.equivalent import cap_weights
 from wideberth.problem.limits import COPY_SHARE
-from wideberth.problem.presolve import Presolved
 from wideberth.problem.ramp import Ramp
 from wideberth.screening import Partition, screen_at_hand
 from wideberth.solvers.attempts import Attempt, null_pair, prove
