@@ -39,9 +39,8 @@ import scipy.sparse as sp
 from wideberth.kernels.equal_rows import group_rows
 from wideberth.noise.sets import Noise
 from wideberth.problem.arrays import concat, is_foreign
-from wideberth.problem.folded import Folded
 from wideberth.problem.limits import COPY_SHARE, FEW_ROWS, TINY
-from wideberth.problem.problem import Problem
+from wideberth.problem.problem import Folded, Problem
 from wideberth.problem.rows import as_rows, gamma
 
 #: Pairs of equal rows expected in the sample that is looked at, where every row is
