@@ -561,7 +561,7 @@ class Problem:
 
     @cached_property
     def largest_target(self) -> float:
-        """The largest |m_i|, folded samples included."""
+        """max_i ``|m_i|``, folded samples included."""
         own = 1.0 if self.m is None else largest(abs(self.m))
         return max(own, self._fold("largest_target"))
 
