@@ -17,7 +17,7 @@ points of the one problem are points of the other:
   Noise scales τ may be divided by a power of two that the radii take on. With
   m_i = κm_i', w = κw' and b = κb' the objective is κ² times that of (m', c/κ, s₀/κ),
   with α' = α/κ.
-* *Equal rows* are one row (`equal_rows.py`), once the units are chosen.
+* *Equal rows* are one row (`merge.py`), once the units are chosen.
 * *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
 
@@ -42,12 +42,11 @@ from scipy.sparse.linalg import LinearOperator
 from wideberth.noise import as_shape
 from wideberth.noise.read_errors import in_order_of, with_errors
 from wideberth.noise.sets import Sets
-from wideberth.problem import equal_rows
 from wideberth.problem.arrays import host
 from wideberth.problem.certificate import PROVABLE, Certificate
-from wideberth.problem.equal_rows import EqualRows, merge_equal_rows
 from wideberth.problem.labels import check_labels
 from wideberth.problem.limits import EPS, power_of_two
+from wideberth.problem.merge import Merged, merge_equal_rows
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import DenseRows, Rows, as_rows, to_csr
 from wideberth.problem.statement import Statement
@@ -80,7 +79,7 @@ class Presolved:
     stretch: float = 1.0
     basis: np.ndarray | LinearOperator | None = None
     cut: float | None = None
-    equal: EqualRows | None = None
+    equal: Merged | None = None
     kappa: float = 1.0
 
     @property
@@ -309,8 +308,7 @@ def _largest_entry(X) -> float:
 
 def merge_rows(presolved: Presolved) -> Presolved:
     """With equal samples merged, where there are many."""
-    many = presolved.problem.n >= equal_rows.MANY_SAMPLES
-    equal = merge_equal_rows(presolved.problem) if many else None
+    equal = merge_equal_rows(presolved.problem)
     if equal is None:
         return presolved
     return replace(presolved, problem=equal.problem, equal=equal)
