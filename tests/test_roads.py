@@ -109,7 +109,7 @@ def there(case):
 def test_every_pair_of_roads_leads_to_the_same_model(name, monkeypatch):
     case = BY_NAME[name]
     if case.distinct < ROWS:  # so few are worth looking for
-        monkeypatch.setattr("wideberth.problem.equal_rows.MANY_SAMPLES", 0)
+        monkeypatch.setattr("wideberth.problem.merge.FEW_ROWS", 0)
     answers = walk(case, there(case))
     wrong = {road.name: wrong_with(case, road, each) for road, each in answers.items()}
     assert {name: why for name, why in wrong.items() if why} == {}

@@ -13,15 +13,13 @@ from torture_problems import clouds
 from wideberth import NullModelWarning, RobustLinearSVC, path, solve
 from wideberth.certify import certified_radius
 from wideberth.problem import Certificate, Pair, Problem
-from wideberth.problem.equivalent import cap_weights
-from wideberth.problem.presolve import build_problem
+from wideberth.problem.changes import build_problem, cap_weights
 from wideberth.problem.rounding import slack_rounding
 from wideberth.problem.statement import Statement
 from wideberth.screening.regions import REGIONS, build_region
-from wideberth.solvers.attempts import prove
+from wideberth.solvers.attempts import _best_stretch, prove
 from wideberth.solvers.base import Control
 from wideberth.solvers.interior import InteriorPoint, even_barrier
-from wideberth.solvers.polish import _best_stretch
 
 
 @pytest.fixture
@@ -309,7 +307,7 @@ def test_second_attempts_respect_the_limits(data):
 
 
 def _nothing(problem):
-    from wideberth.solvers.base import Outcome
+    from wideberth.problem import Pair
 
     zero = np.zeros(problem.rows.d)
-    return Outcome(problem.at(zero), problem.dual_at(np.zeros(problem.n)))
+    return Pair(problem.at(zero), problem.dual_at(np.zeros(problem.n)))

@@ -47,10 +47,9 @@ from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
 from wideberth.screening.decisions import _intercept_bracket
 from wideberth.screening.regions import build_region
-from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.batches import InMemory
+from wideberth.solvers.base import Control
+from wideberth.solvers.batches import InMemory, Proof
 from wideberth.solvers.driver import Driver
-from wideberth.solvers.proofs import Proof
 
 U = Fraction(1, 2**53)
 #: A little more than half a unit in the last place of 1: adding it rounds up by u.
@@ -561,7 +560,7 @@ def test_out_of_core_the_certificate_covers_chunks_of_single_rows(seed):
 
 def test_outcomes_prove_what_their_points_do():
     problem = make_problem(1)
-    outcome = Outcome(problem.at(np.zeros(4)), problem.dual_at(np.zeros(30)))
+    outcome = Pair(problem.at(np.zeros(4)), problem.dual_at(np.zeros(30)))
     assert outcome.certificate == problem.certificate(outcome.point, outcome.dual)
 
 

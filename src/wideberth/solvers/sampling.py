@@ -5,21 +5,25 @@ They decide which rows a first working set needs; nothing here bears on correctn
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.arrays import counting, fill, masked, namespace, pick, quantile
-from wideberth.problem.limits import COPY_SHARE, LITTLE, TINY
+from wideberth.problem.arrays import (
+    Array,
+    counting,
+    fill,
+    host,
+    masked,
+    namespace,
+    pick,
+    quantile,
+)
+from wideberth.problem.limits import COPY_SHARE, FEW_ROWS, LITTLE, TINY
 from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.blocks import LEAST_DISTANCE
 
-#: Largest number of rows that are all solved at once; below it a sample costs more than
-#: it saves (flat to 16 000 in passes; at 1 000 a fifth more calls).
-DIRECT_ROWS = 4000
 #: Factor in the number of rows of a sample, (factor · n · √d)^⅔, at which solving it
 #: costs about as much as the rows that its error leaves near the margin (2.2 and 12
 #: take up to a tenth more passes on tall data).
@@ -32,7 +36,7 @@ SAMPLE_ACCURACY = 0.01
 #: tenth fewer to twice as many passes on covtype's classes, against the rest).
 SAMPLING_ERRORS = 5.0
 #: Number of rows for each row of the sample that predicts the points of a path; a
-#: sample of fewer than `DIRECT_ROWS` rows is not worth while (without it a path over
+#: sample of fewer than `FEW_ROWS` rows is not worth while (without it a path over
 #: 60 000 rows takes 1.7 times the passes).
 WALK_ROWS = 8
 #: Largest share of the rows at which those near the margin are few, and share over
@@ -52,7 +56,7 @@ def sample_size(n: int, d: int) -> int:
 
 def first_size(n: int, d: int) -> int:
     """Rows of a first sample of n, which is no smaller than what is solved directly."""
-    return max(sample_size(n, d), DIRECT_ROWS)
+    return max(sample_size(n, d), FEW_ROWS)
 
 
 def is_sampled(problem: Problem) -> bool:
@@ -63,7 +67,7 @@ def is_sampled(problem: Problem) -> bool:
 def small_sample(n: int) -> int:
     """Rows of a sample whose solution may be found beside that of n; 0 of too few."""
     size = n // WALK_ROWS
-    return size if size >= DIRECT_ROWS else 0
+    return size if size >= FEW_ROWS else 0
 
 
 def sample_accuracy(n: int, d: int) -> float:
@@ -80,7 +84,7 @@ def sample_goal(problem: Problem, target: float) -> float:
     return max(accuracy, 0.5 * LITTLE * target)
 
 
-def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:
+def draw(rows: Rows, weights, k: int, seed) -> tuple[Array, Array]:
     """Places of about k rows, and the chance each had.
 
     Half of it goes by c_i‖z_i‖²: rows of large norm decide directions that few others
@@ -119,7 +123,8 @@ class Sample:
 
     def __init__(self, problem: Problem, size: int, rng):
         seed = int(rng.integers(2**31))
-        self.index, self.chance = draw(problem.rows, problem.weights, size, seed)
+        drawn = draw(problem.rows, problem.weights, size, seed)
+        self.index, self.chance = map(host, drawn)
         self.rows = problem.rows.take(self.index)
 
     def usable(self, problem: Problem) -> bool:

@@ -35,11 +35,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.kernels.sweeps import layout, sweep
-from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
+from wideberth.problem import Certificate, DualPoint, Folded, Pair, PrimalPoint, Problem
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Screener
-from wideberth.solvers.base import Best, Control, Outcome, Solver
+from wideberth.solvers.base import Best, Control, Solver
 from wideberth.solvers.cost import Cost
 from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.newton import Newton, smoothing_pays
@@ -220,7 +220,7 @@ class _Ascent:
         self.best = Best(self.screener)
         self.passes_before = problem.rows.passes.count  # of other points of a path
 
-    def solve(self, init: np.ndarray | None) -> Outcome:
+    def solve(self, init: np.ndarray | None) -> Pair:
         """Rounds until the gap of the full problem meets the tolerance."""
         self._start(init)
         while True:
@@ -274,7 +274,7 @@ class _Ascent:
         sweeping = cost.sweeps(swept, self.pace.left, self.pace.rounds)
         return sweeping > cost.newton(max(active.size, least_rows(self.full)))
 
-    def _finish(self, point: PrimalPoint, active: np.ndarray) -> Outcome:
+    def _finish(self, point: PrimalPoint, active: np.ndarray) -> Pair:
         """Newton's method on the rows in doubt, from the point of the sweeps."""
         full, free = self.full, self.screener.reduction.free
         if free.size < full.n:
@@ -323,7 +323,7 @@ class _Ascent:
         passes = self.full.rows.passes.count
         self.control.record(passes, certificate, self.screener.counts)
 
-    def _certify(self, point: PrimalPoint, inner_gap: float) -> Outcome:
+    def _certify(self, point: PrimalPoint, inner_gap: float) -> Pair:
         """Evaluate α on the screened problem, d afresh; note the gap."""
         problem, alpha = self.screener.problem, self.at.alpha
         dual = problem.dual_at(alpha)
@@ -331,7 +331,7 @@ class _Ascent:
             self.intercept.learn(self.b, dual, inner_gap, point.value - dual.value)
         self._enter(alpha, dual.d.copy() if dual.alpha is alpha else None)
         # A copy, for sweeps go on in the array itself.
-        outcome = Outcome(point, replace(dual, alpha=dual.alpha.copy()))
+        outcome = Pair(point, replace(dual, alpha=dual.alpha.copy()))
         self._note(outcome.certificate)
         self.best.keep(outcome)
         return outcome
@@ -347,7 +347,7 @@ class _Ascent:
         ahead = products * self.pace.rounds if self.pace.known else 0.0
         return self.settings.least_screened, ahead
 
-    def _screen(self, outcome: Outcome) -> None:
+    def _screen(self, outcome: Pair) -> None:
         kept = self.screener.update(outcome, *self._worth_screening())
         if kept is not None:
             self.slack = self.slack[kept]
