@@ -49,7 +49,9 @@ def solve_data(
         X_err=statement.X_err,
         memory=memory,
     )
-    radius = radius_or_default(radius, noise, source.layout) if one else 0.0
+    radius = (
+        radius_or_default(radius, noise, source.brings_errors or None) if one else 0.0
+    )
     statement = replace(statement, radius=radius)
     return solve_source(source, statement, options, _binary(source), verbose)
 
@@ -139,8 +141,8 @@ def _check_room(source: Source) -> None:
 
 def _terms(source: Source, statement: Statement, classes: Classes | None) -> Terms:
     """What the problem is made of, but for its rows."""
-    d, layout = source.d, source.layout
-    if layout is not None:
+    d = source.d
+    if source.brings_errors:
         check_errors_alone(statement.noise, statement.error_shape)
     shape = as_shape(statement.noise, d, source.names)
     turn, shape = shape.axes, shape.principal
@@ -153,8 +155,7 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
         classes,
         turn,
         {} if source.stays else None,
-        None if layout is None else statement.error_shape,
-        layout,
+        statement.error_shape if source.brings_errors else None,
     )
 
 

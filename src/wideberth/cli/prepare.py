@@ -178,11 +178,10 @@ class PreparedRows:
             yield self.X, self.y, radius, bars
             return
         for chunk in self.X.chunks():
-            X, own = chunk.X, radius if chunk.radius is None else chunk.radius
-            if self.X.layout is not None:
-                X, errors = self.X.layout.split(X)
-                bars = read_errors(errors, shape, X.shape)
-            yield X, chunk.y, own, bars
+            own = radius if chunk.radius is None else chunk.radius
+            if chunk.errors is not None:
+                bars = read_errors(chunk.errors, shape, chunk.X.shape)
+            yield chunk.X, chunk.y, own, bars
 
 
 def row_counts(

@@ -66,6 +66,10 @@ class ColumnarReader(Reader):
             only = form.make_fragment(self.path, LocalFileSystem())
         return [(self.name, only)], only.physical_schema
 
+    @property
+    def paths(self):
+        return [] if self.path == "-" else [origin for origin, _ in self.fragments]
+
     def plan(self, request: Request) -> Plan:
         import pyarrow.types as types
 

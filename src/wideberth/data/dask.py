@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from wideberth.data.chunks import Chunk, checksum
 from wideberth.data.errors import DataError
-from wideberth.data.sources import ROLES, Source
+from wideberth.data.sources import ROLES, Source, split_errors
 
 _ORIGIN = "X, a Dask collection"
 
@@ -25,11 +25,24 @@ class DaskSource(Source):
 
     _wanted = "give a Dask array or series of labels"
 
-    def __init__(self, X, y, weight=None, radius=None, memory=None):
+    def __init__(
+        self,
+        X,
+        y,
+        weight=None,
+        radius=None,
+        memory=None,
+        *,
+        X_err=None,
+        error_places: list[np.ndarray] | None = None,
+    ):
         super().__init__(memory)
-        self.d = len(X.columns) if hasattr(X, "columns") else X.shape[1]
-        self.names = list(X.columns) if hasattr(X, "columns") else None
-        self.row_bytes = 8 * self.d
+        columns = list(X.columns) if hasattr(X, "columns") else None
+        self.d = X.shape[1] if error_places is None else len(error_places[0])
+        self.names = None if columns is None else columns[: self.d]
+        self.error_places = error_places
+        self.brings_errors = X_err is not None or error_places is not None
+        self.row_bytes = 8 * X.shape[1] * (1 if X_err is None else 2)
         n = sum(X.chunks[0]) if hasattr(X, "chunks") else math.nan
         self.n = None if math.isnan(n) else int(n)
         self.brings_radii = radius is not None
@@ -37,24 +50,26 @@ class DaskSource(Source):
         self.labelled = y is not None
         #: Rows of each partition, NaN where that is not known.
         self.lengths = X.chunks[0] if hasattr(X, "chunks") else ()
-        self.vectors: list[list | None] = []
-        for name, value in zip(ROLES.values(), (y, weight, radius), strict=True):
+        #: Partitions of labels, weights, radii and errors; None where there are none.
+        self.beside: list[list | None] = []
+        names = (*ROLES.values(), "X_err")
+        for name, value in zip(names, (y, weight, radius, X_err), strict=True):
             parts = None if value is None else _partitions(value, name)
             if parts is not None and len(parts) != len(self.blocks):
                 raise DataError(
                     f"{name} has {len(parts)} partitions where X has "
                     f"{len(self.blocks)}; split both alike (rechunk, repartition)."
                 )
-            self.vectors.append(parts)
+            self.beside.append(parts)
 
     def map(self, question):
         import dask
 
         ask, tasks = dask.delayed(_answer, pure=False), []
         for number, X in enumerate(self.blocks):
-            rest = [None if part is None else part[number] for part in self.vectors]
-            own = question.part(number) if hasattr(question, "part") else question
-            tasks.append(ask(own, number, X, *rest))
+            rest = [None if part is None else part[number] for part in self.beside]
+            asked = question.part(number) if hasattr(question, "part") else question
+            tasks.append(ask(asked, number, self.error_places, X, *rest))
         for number, (answer, found) in enumerate(_as_they_come(tasks)):
             self._recognise(number, found, _ORIGIN)
             if answer is not None:  # an empty partition
@@ -70,7 +85,7 @@ class DaskSource(Source):
         yield from self.map(lambda chunk: (chunk.y, chunk.weight))
 
     def some_labels(self):
-        for part in self.vectors[0] or ():  # one by one: the first often does
+        for part in self.beside[0] or ():  # one by one: the first often does
             y = _plain(part.compute())
             if y.shape[0]:
                 yield y
@@ -94,7 +109,7 @@ def answered(source: DaskSource, question, name: str, dtype, width: tuple):
 
 
 def _named_answer(question, name: str, number: int, X):
-    return question(Chunk.of(_plain(X), (None,), number, _ORIGIN))[name]
+    return question(Chunk(_plain(X), number=number, origin=_ORIGIN))[name]
 
 
 def _as_they_come(tasks: list):
@@ -118,10 +133,14 @@ def _as_they_come(tasks: list):
             future.cancel()
 
 
-def _answer(question, number: int, X, y, weight, radius):
+def _answer(question, number: int, places, X, y, weight, radius, errors):
     """In a worker: what one partition answers, and its checksum."""
-    parts = [None if part is None else _plain(part) for part in (y, weight, radius)]
-    chunk = Chunk.of(_plain(X), parts, number, _ORIGIN)
+    X = _plain(X)
+    beside = (y, weight, radius, errors)
+    parts = [None if part is None else _plain(part) for part in beside]
+    if places is not None:
+        X, parts[-1] = split_errors(X, places)
+    chunk = Chunk(X, *parts, number, _ORIGIN)
     return question(chunk) if chunk.n else None, checksum(chunk)
 
 

@@ -72,6 +72,10 @@ class DelimitedReader(Reader):
         self._types: dict[str, Any] = {}
         self._strict: set[File] = set()  # odd quotes, but Python's reader takes them
 
+    @property
+    def paths(self):
+        return [file.path for file in self.files if file.path != "-"]
+
     def plan(self, request: Request) -> Plan:
         """Columns may go by the same name as long as they are dropped."""
         check_names(self.names, self.name, request.dropped)

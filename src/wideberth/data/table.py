@@ -139,6 +139,11 @@ class Reader(File, ABC):
         super().__init__(path)
         self.kind, self.details = kind, {}
 
+    @property
+    def paths(self) -> list[str] | None:
+        """Files that every read opens anew; None of what is no file."""
+        return [] if self.path == "-" else [self.path]
+
     def plan(self, request: Request) -> Plan:
         """The columns to read for a request."""
         names, given = self.names, request.features
