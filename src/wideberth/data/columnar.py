@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.data.dates import day_numbers, not_a_date
 from wideberth.data.errors import DataError, no_numbers, quoted
 from wideberth.data.names import Names
+from wideberth.data.numbers import day_numbers, not_a_date
 from wideberth.data.streams import explained
 from wideberth.data.table import Plan, Reader, Request, Table, as_text, check_names
 
@@ -202,5 +202,5 @@ def _floats(
     days, bad = day_numbers(texts_of(column, as_text))
     if bad is not None:
         place = f"{start[0]}, row {start[1] + bad + 1}, column {quoted(name)}: "
-        raise DataError(f"{place}{not_a_date(quoted(column[bad].as_py()))}")
+        raise DataError(f"{place}{not_a_date(str(column[bad]))}")
     return days

@@ -95,8 +95,8 @@ def open_data(
         Error bars: of a table, or a Dask frame, a dict of feature to error column, to a
         pair (down, up) of them or to None, whose features are all that is read; beside
         a .npy file or a memory map, an array or another .npy file of the same shape, or
-        a pair of them; beside a Dask array, one of the same blocks; beside an array of
-        another library, one of the same shape.
+        a pair of them; beside a Dask array, one of the same blocks, or a pair; beside
+        an array of another library, one of the same shape.
     memory : int or str, optional
         Bytes that the process may hold, such as "2GB", what it holds already included;
         by default a quarter of the memory that it leaves of the machine's is used
@@ -234,18 +234,19 @@ def _open_dask(X, beside: dict, memory, columns, X_err) -> Source:
             X_err = None
         if columns is not None:
             X = X[_there(columns, list(X.columns), "X, a Dask frame,")]
-    if X_err is not None:
-        if hasattr(X, "columns") or not is_dask(X_err):
+    errors = error_tables(X_err)
+    if errors and (hasattr(X, "columns") or not all(map(is_dask, errors))):
+        raise DataError(
+            "X_err goes with a Dask frame by the names of its columns, {'mass': "
+            "'mass_err'}, and with a Dask array as another of the same blocks."
+        )
+    for table in errors:
+        if X.shape[1] != table.shape[1] or X.chunks[0] != table.chunks[0]:
             raise DataError(
-                "X_err goes with a Dask frame by the names of its columns, {'mass': "
-                "'mass_err'}, and with a Dask array as another of the same blocks."
-            )
-        if X.shape[1] != X_err.shape[1] or X.chunks[0] != X_err.chunks[0]:
-            raise DataError(
-                f"X_err has shape {X_err.shape} and blocks of {X_err.chunks[0][:3]} … "
+                f"X_err has shape {table.shape} and blocks of {table.chunks[0][:3]} … "
                 f"rows; it must have those of X, {X.shape} and {X.chunks[0][:3]} …"
             )
-    return DaskSource(X, **beside, memory=memory, X_err=X_err, error_places=places)
+    return DaskSource(X, **beside, memory=memory, errors=errors, error_places=places)
 
 
 def _there(wanted: list, names: list, who: str) -> list:
