@@ -37,13 +37,13 @@ LESSONS = [
     ),
     (
         "With an intercept samples of two classes are not equal.",
-        "problem/equal_rows.py",
+        "problem/merge.py",
         "        signs, label = ones, (problem.y > 0).astype(np.int32)\n",
         "        signs, label = ones, np.zeros(n, dtype=np.int32)\n",
     ),
     (
         "Labelled noise is matched by name, not by position.",
-        "problem/feature_names.py",
+        "problem/validation.py",
         "    return np.array([places[name] for name in names], dtype=np.intp)\n",
         "    return np.arange(len(names))\n",
     ),

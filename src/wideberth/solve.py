@@ -18,15 +18,14 @@ from wideberth.data.opening import errors_in_memory, is_scaled
 from wideberth.notes import null_model
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import host, is_foreign, like
-from wideberth.problem.diagnosis import out_of_range
-from wideberth.problem.endpoints import Bracket, critical_scale
-from wideberth.problem.presolve import (
+from wideberth.problem.changes import (
     Presolved,
     build_problem,
     cut_radii,
     merge_rows,
-    unchanged,
+    out_of_range,
 )
+from wideberth.problem.endpoints import Bracket, critical_scale
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_vector, short
@@ -349,7 +348,7 @@ def _solution(
     presolved.refuse_cut_radii(found.point.w)
     w, b, alpha = presolved.outward(found.point.w, found.point.b, dual.alpha)
     decisions = _Decisions(presolved, problem, found, region)
-    features = region is not None and presolved.turned_back is unchanged
+    features = region is not None and presolved.basis is None
 
     def remedy() -> str | None:
         return None if control.exhausted() else out_of_range(problem, presolved)

@@ -16,9 +16,8 @@ from wideberth.noise.error_bars import (
     squares,
 )
 from wideberth.noise.sums import ratio
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import CACHED_ENTRIES, EPS
-from wideberth.problem.rows import Passes, gamma
+from wideberth.problem.rows import Passes, as_rows, gamma
 
 
 @dataclass(frozen=True)

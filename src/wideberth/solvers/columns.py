@@ -21,10 +21,10 @@ import numpy as np
 from wideberth.problem import DualPoint, Pair, Problem
 from wideberth.problem.limits import COPY_SHARE, FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction
+from wideberth.solvers.attempts import best_of
 from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.driver import PATIENCE
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.polish import best_of
 from wideberth.solvers.shrinking import assume, unsettled, wrongly_settled
 
 if TYPE_CHECKING:
@@ -129,10 +129,7 @@ class ColumnRounds:
         """Start the engine on these columns, and all rows."""
         self.columns = columns
         self.small = self.problem.with_features(columns)
-        none, bounds = np.zeros_like(self.unused), self.small.weights
-        self.work = Reduction.of(self.small)
-        if self.unused.any():
-            self.work = self.work.shrink(Partition(self.unused, none, bounds, bounds))
+        self.work = Reduction.without(self.small)
         self.engine = InteriorPoint(self.work.problem)
 
     def _widen(self, columns: np.ndarray) -> None:
