@@ -628,7 +628,7 @@ class NoiseModel:
             self.rounding + other.rounding,
         )
 
-    def settled(self, fold: Folded) -> Folded:
+    def fixed(self, fold: Folded) -> Folded:
         """Samples folded with their δ_i at the point of the model: Σ c_i(z_i − δ_i)."""
         moved, size = fold.d - self.gradient, float(np.linalg.norm(self.gradient))
         error = fold.rounding + self.rounding + gamma(2) * (fold.mass + size)

@@ -25,7 +25,7 @@ from wideberth.solvers.attempts import best_of
 from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.driver import PATIENCE
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.shrinking import assume, unsettled, wrongly_settled
+from wideberth.solvers.shrinking import fix_far_rows, near_margin, wrongly_fixed
 
 if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
@@ -99,7 +99,7 @@ class ColumnRounds:
                 return best
             new = self._wanted(found.dual, self.columns)
             goal = self._goal(new, goal)
-            wrong = wrongly_settled(self.work, found.point.slack) & ~self.unused
+            wrong = wrongly_fixed(self.work, found.point.slack) & ~self.unused
             self.pinned |= wrong
             near = self._near(found.dual)
             if wrong.any() or not moving or new.size > LITTLE * self.columns.size:
@@ -159,9 +159,9 @@ class ColumnRounds:
             self.control.steps += 1
             if not engine.step():
                 return False
-            near = unsettled(engine, self.pinned[self.work.free])
+            near = near_margin(engine, self.pinned[self.work.free])
             if near is not None:
-                self.work = self.work.shrink(assume(near, engine.slack))
+                self.work = self.work.shrink(fix_far_rows(near, engine.slack))
                 engine.shrink(near, self.work.problem)
         return False
 

@@ -19,7 +19,7 @@ Rows in memory are one batch, whose points keep their margins; files and cluster
 several (`batches.py`), and a working set of theirs is solved by the loop in memory.
 Where too many rows are near the margin to be held, a sample of them is step 1 again, or
 all rows come in groups (`merge.py`). Where many rows are tied at the margin no working
-set is small: the central path of a sample is carried over to all rows (`tied.py`).
+set is small: the central path of a sample is carried over to all rows (`shrinking.py`).
 
 Three passes are typical, whatever the number of rows.
 """
@@ -75,8 +75,8 @@ from wideberth.solvers.shrinking import (
     nearest_width,
     solve_alone,
     solve_groups,
+    solve_where_tied,
 )
-from wideberth.solvers.tied import solve_where_tied
 from wideberth.solvers.work import Work
 
 #: Number of crossed rows, per row of the working set, beyond which a round tells only
