@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from wideberth.data.batches import Chunks, Collapsed
+from wideberth.data.batches import Chunks
 from wideberth.data.chunks import Classes, DataError, Terms
 from wideberth.data.opening import names_values, open_labelled
 from wideberth.data.sources import Source
@@ -23,6 +23,7 @@ from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_number, radius_or_default
 from wideberth.results import RampDescent, Solution, certified_solution
 from wideberth.solvers.base import Control, Options
+from wideberth.solvers.batches import Proof
 from wideberth.solvers.driver import Driver
 from wideberth.solvers.ramp import Descended, DescentInChunks
 
@@ -95,14 +96,17 @@ def solve_source(
     begun = search.begin()
     few = chunks.collapsed()
     build = partial(_solution, terms=terms, control=control, later=source.stays)
-    if level == -np.inf:
-        if few is None:
-            search.run(begun)
-        else:
-            few.run(control)
-        return build(few or search)
     if few is not None:
-        return build(few, descended=few.descend(control, level, options.starts))
+        ramp = None
+        if level > -np.inf:
+            ramp = few.descend(control, level, options.starts)
+        found = few.solve(control) if ramp is None else ramp.found
+        search.batches, search.point = few, found.point
+        search.proof = Proof(found.dual, found.point)
+        return build(search, descended=ramp)
+    if level == -np.inf:
+        search.run(begun)
+        return build(search)
     descent = DescentInChunks(chunks, level, control)
     descended = descent.run(options.starts, begun)
     read = descent.passes - descended.found.passes
@@ -159,7 +163,7 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
 
 
 def _solution(
-    search: Driver | Collapsed,
+    search: Driver,
     terms: Terms,
     control: Control,
     later: bool,
@@ -213,12 +217,12 @@ def _solution(
     )
 
 
-def _dual_weights(search: Driver | Collapsed):
+def _dual_weights(search: Driver):
     """α of all rows, asked when the run is over."""
     return search.dual_weights(None)[0]
 
 
-def _decided(search: Driver | Collapsed, region: str | None) -> tuple:
+def _decided(search: Driver, region: str | None) -> tuple:
     """What is proven of the rows, asked when the run is over."""
     return search.dual_weights(region, recorded=False)[1:]
 

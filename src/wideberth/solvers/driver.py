@@ -445,7 +445,7 @@ class Driver(Rounds[Work]):
 
     def _ask(self, question: Draw | Gather) -> Work:
         """Ask all batches."""
-        self.passes += 1
+        self.passes += self.batches.reads
         work = Work(self.batches, question, self.n)
         for answer in self.batches.ask(question):
             work.add(answer)
@@ -601,7 +601,7 @@ class Driver(Rounds[Work]):
         if self.proof is None or not (region or arrays):
             return None, None, None
         pair = Pair(self.point, self.proof.dual)
-        self.passes += 1
+        self.passes += self.batches.reads
         known = decide_rows(self.batches, Decide(pair, region, arrays, self.proof))
         if region is not None and recorded:
             self.control.record(float(self.passes), self.certificate, known.counts)
