@@ -221,6 +221,11 @@ class Driver(Rounds[Work]):
         self._note(work.point, None if self.batches.in_memory else work)
         self.rounds(work)
 
+    def adopt(self, found: Pair, batches: Batches) -> None:
+        """Take what was found on other batches of the same rows."""
+        self.batches, self.point = batches, found.point
+        self.proof = Proof(found.dual, found.point)
+
     def verify(self, part, found):
         """By a pass, which hands over the next working set, too.
 
