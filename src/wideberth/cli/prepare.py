@@ -69,7 +69,7 @@ class Columns:
                 levels.append(_NO_VALUE)
             categories[name] = tuple(levels)
         columns = cls(tuple(table.names), categories, dates)
-        check_names(columns.features, "with --one-hot it", ())
+        check_names(columns.features, "with --one-hot it")
         return columns
 
     @property
@@ -194,8 +194,8 @@ class PreparedRows:
             return
         for chunk in self.X.chunks():
             own = radius if chunk.radius is None else chunk.radius
-            if chunk.errors is not None:
-                bars = read_errors(chunk.errors, shape, chunk.X.shape)
+            if chunk.errors:
+                bars = read_errors(chunk.X_err, shape, chunk.X.shape)
             yield chunk.X, chunk.y, own, bars
 
 
