@@ -101,6 +101,7 @@ class Columns:
             return table.X
         codes, start = [], len(self.numeric)
         for name, levels in self.categories.items():
+            at: dict[str | None, int]
             at = {level: start + k for k, level in enumerate(levels)}
             at[None] = at.get(_NO_VALUE, -1)
             texts = table.texts[name].tolist()

@@ -61,7 +61,8 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
     distinct: set[str] = set()
     n = 0
     with blamed_on_data():
-        plan, tables = reader.plan(opened.request), []
+        plan = reader.plan(opened.request)
+        tables: list[list[str | None]] = []
         if errors is not None:
             plan, tables = _measured_in_pieces(opened, errors, plan)
         target = str(options.target)

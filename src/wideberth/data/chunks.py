@@ -76,11 +76,10 @@ def _crc(part) -> Checksum:
         part = part.tocsr()
         return tuple(map(_crc, (part.data, part.indices, part.indptr)))
     part = host(part) if is_foreign(part) else np.asarray(part)
+    data = np.ascontiguousarray(part).reshape(-1)
     if part.dtype.hasobject:  # text, as a rule; addresses differ from read to read
-        data = "\0".join(map(str, part.ravel())).encode()
-    else:
-        data = np.ascontiguousarray(part).reshape(-1).view(np.uint8).data
-    return part.shape, str(part.dtype), zlib.crc32(data)
+        data = np.frombuffer("\0".join(map(str, data)).encode(), np.uint8)
+    return part.shape, str(part.dtype), zlib.crc32(data.view(np.uint8).data)
 
 
 @dataclass(frozen=True)

@@ -146,9 +146,11 @@ def _chunk(number: int, names: list | None, X, y, weight, radius, *errors) -> Ch
         error_cells(part, X, len(X)) if isinstance(part, list) else _plain(part)
         for part in errors
     )
-    vectors = [None if part is None else _plain(part) for part in (y, weight, radius)]
+    y, weight, radius = (
+        None if part is None else _plain(part) for part in (y, weight, radius)
+    )
     X = _plain(X if names is None else X[names])
-    return Chunk(X, *vectors, tables, number, _ORIGIN)
+    return Chunk(X, y, weight, radius, tables, number, _ORIGIN)
 
 
 def _plain(part):

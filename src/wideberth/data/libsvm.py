@@ -44,7 +44,7 @@ class LibsvmReader(MatrixReader):
 
     n: int
     sparse = True
-    paths = ()
+    indices: np.ndarray
 
     def __init__(self, path, memory: int | None = None):
         super().__init__(path, "libsvm")
@@ -67,7 +67,8 @@ class LibsvmReader(MatrixReader):
                 f"do not fit into {memory} bytes. Raise memory, or number the features "
                 "anew."
             )
-        if memory is not None or highest < _FEW:
+        self._lowest, self._gaps = lowest, memory is None and highest >= _FEW
+        if not self._gaps:
             self.indices = np.arange(lowest, highest + 1)
         self.columns = {LABEL: None}
         self.features = tuple(f"x{index}" for index in self.indices.tolist())
@@ -92,6 +93,10 @@ class LibsvmReader(MatrixReader):
         if not self.n:
             raise DataError(f"{self.name} holds no rows; there is nothing to read.")
 
+    @property
+    def paths(self):
+        return []  # nothing is read again
+
     def row_bytes(self, plan: Plan) -> float:
         return 12 * self.entries / self.n + 8
 
@@ -103,9 +108,9 @@ class LibsvmReader(MatrixReader):
                 X = sp.csr_array(shape)
             else:
                 X = sp.load_npz(X) if isinstance(X, Path) else X
-                places = np.searchsorted(self.indices, X.indices)
-                if len(self.indices) == self.indices[-1] - self.indices[0] + 1:
-                    places = X.indices - self.indices[0]
+                places = X.indices - self._lowest
+                if self._gaps:
+                    places = np.searchsorted(self.indices, X.indices)
                 X = sp.csr_array((X.data, places, X.indptr), shape=shape)
             if not self._numeric:
                 labels = as_texts(labels)

@@ -234,7 +234,7 @@ def _error_rows(X_err, shape) -> list:
 def _open_dask(X, beside: dict, memory, columns, X_err) -> Source:
     from wideberth.data.dask import DaskSource
 
-    frame, errors = hasattr(X, "columns"), error_tables(X_err)
+    frame, errors = hasattr(X, "columns"), list(error_tables(X_err))
     if frame and isinstance(X_err, dict):
         errors, columns = named_errors(X_err, "a Dask frame"), list(X_err)
     elif errors and (frame or not all(map(is_dask, errors))):

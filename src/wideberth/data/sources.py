@@ -199,11 +199,6 @@ class Source(ABC):
         """How much is read at a time."""
         return chunk_bytes(self.memory)
 
-    @property
-    def chunk_rows(self) -> int:
-        """How many rows are read at a time."""
-        return max(int(self.chunk_bytes / max(self.row_bytes, 1)), 1)
-
     def spares(self, size: int) -> bool:
         """Whether this many bytes may be held on top."""
         return size <= self.room // 4
@@ -304,26 +299,26 @@ class ArraySource(Source):
         self.brings_radii = radius is not None
         self.brings_errors = X_err is not None
         self.row_bytes = 8 * self.d * (1 + self.brings_errors)
-        given = zip(ROLES.values(), (y, weight, radius), strict=True)
-        self.vectors = [per_row(part, self.n, name) for name, part in given]
+        #: Rows of a slice, as many as fit on the device with the errors.
+        self.step = max(16 * DEVICE_ENTRIES // max(self.row_bytes, 1), 1)
+        given = zip(ROLES, (y, weight, radius), strict=True)
+        self.vectors = {role: per_row(v, self.n, ROLES[role]) for role, v in given}
 
     def chunks(self):
-        for number, start in enumerate(range(0, self.n, self.chunk_rows)):
-            rows = slice(start, min(start + self.chunk_rows, self.n))
-            parts = [None if part is None else part[rows] for part in self.vectors]
+        for number, start in enumerate(range(0, self.n, self.step)):
+            rows = slice(start, min(start + self.step, self.n))
+            parts = {k: None if v is None else v[rows] for k, v in self.vectors.items()}
             errors = tuple(table[rows, :] for table in self.errors)
-            yield Chunk(self.X[rows, :], *parts, errors, number, "X")
+            yield Chunk(
+                self.X[rows, :], **parts, errors=errors, number=number, origin="X"
+            )
 
     def map(self, question):
         for chunk in self.chunks():
             yield question(chunk)
 
-    @property
-    def chunk_rows(self):
-        return max(16 * DEVICE_ENTRIES // max(self.row_bytes, 1), 1)
-
     def capacity(self, copies=_COPIES, item=None):
-        return min(self.n, self.chunk_rows // 2)
+        return min(self.n, self.step // 2)
 
     def spares(self, size):
         return True
@@ -385,12 +380,12 @@ class ChunkSource(Source):
                     "dimensions: samples × features. If X holds rows, not chunks "
                     "(X, y), give y beside it."
                 )
-            vectors = [
+            y, weight, radius = (
                 part if part is None or is_foreign(part) else np.asarray(part)
                 for part in vectors
-            ]
+            )
             tables = _errors_of_chunk(X, errors, where)
-            chunk = Chunk(X, *vectors, tables, number, "X")
+            chunk = Chunk(X, y, weight, radius, tables, number, "X")
             self.brings_radii |= chunk.radius is not None
             if chunk.n:
                 yield chunk
@@ -462,20 +457,17 @@ class TableSource(Source):
                 continue
             rows = slice(start, start + table.n)
             columns = table.texts | table.numbers
-            vectors = []
-            for part in self.beside.values():
-                if isinstance(part, str):
-                    vectors.append(columns.get(part))
-                else:
-                    vectors.append(None if part is None else np.array(part[rows]))
-            tables = self.errors if plan is self.plan else ()
+            y, weight, radius = (
+                columns.get(part or "") if part is None or isinstance(part, str)
+                else np.array(part[rows])
+                for part in self.beside.values()
+            )  # fmt: skip
             errors = tuple(
-                error_cells(part, columns, table.n)
-                if isinstance(part, list)
+                error_cells(part, columns, table.n) if isinstance(part, list)
                 else part[rows]
-                for part in tables
-            )
-            chunk = Chunk(table.X, *vectors, errors, number, table.origin)
+                for part in (self.errors if plan is self.plan else ())
+            )  # fmt: skip
+            chunk = Chunk(table.X, y, weight, radius, errors, number, table.origin)
             self._check_complete(chunk, plan)
             if self.guessed and plan is self.plan:
                 self._warn_of_numbers(chunk)
@@ -590,10 +582,10 @@ def _errors_of_chunk(X, X_err, where: str) -> tuple:
                 f"{where}: errors go with NumPy and SciPy arrays; its rows are a "
                 f"{type(X).__name__}."
             )
-        part = table if sp.issparse(table) else np.asarray(table)
-        check_errors(part, X.shape, where)
-        dense = sp.issparse(part) and not sp.issparse(X)
-        tables.append(part.toarray() if dense else part)
+        if sp.issparse(table) and not sp.issparse(X):
+            table = table.toarray()
+        tables.append(table if sp.issparse(table) else np.asarray(table))
+        check_errors(tables[-1], X.shape, where)
     return tuple(tables)
 
 
