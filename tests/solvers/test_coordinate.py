@@ -16,7 +16,7 @@ from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.newton import Newton
 from wideberth.solvers.registry import choose_solver
 from wideberth.solvers.second_order import DualIterate, maximise_block, newton_on_face
-from wideberth.solvers.sweeps import ActiveSet, Coordinate
+from wideberth.solvers.sweeps import Ascent, Coordinate
 from wideberth_paper.reference import ideal_partition
 
 TOL = 1e-7

@@ -33,9 +33,9 @@ _FROM_NOTHING, _FROM_START = 100, 3
 #: Share of these and of the Gram matrices where the hinge is smoothed (`make
 #: bench-choice`).
 _SMOOTHED = 0.5
-#: Entries in which a sample is swept once, and in which all rows are looked at between
-#: sweeps, for each that they store (`make bench-choice`).
-_SWEPT, _LOOKED_AT = 3, 2
+#: Entries in the time that sweeps take for a row beside those that it stores, without
+#: and with noise.
+_SWEPT_ROW, _NOISY_ROW = 50, 300
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ class Cost:
         whole = _STEPS * self.gram() + _FROM_NOTHING * self.product
         return (_SMOOTHED if smoothed else 1.0) * whole + _STEPS * self.factor
 
-    def sweeps(self, swept: float, epochs: float, rounds: float) -> float:
-        """So many epochs over rows of `swept` entries, in rounds that look at all."""
-        return _SWEPT * swept * epochs + _LOOKED_AT * self.product * rounds
+    def sweeps(self, entries: float, rows: float) -> float:
+        """Sweeps that read so many entries of so many rows."""
+        noisy = bool(self.problem.radii.any())
+        return entries + (_NOISY_ROW if noisy else _SWEPT_ROW) * rows
