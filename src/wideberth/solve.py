@@ -16,17 +16,17 @@ import numpy as np
 
 from wideberth.data.opening import errors_in_memory, is_scaled
 from wideberth.notes import null_model
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import host, is_foreign, like
-from wideberth.problem.diagnosis import out_of_range
-from wideberth.problem.endpoints import Bracket, critical_scale
-from wideberth.problem.presolve import (
+from wideberth.problem.changes import (
     Presolved,
     build_problem,
     cut_radii,
     merge_rows,
+    out_of_range,
     unchanged,
 )
+from wideberth.problem.endpoints import Bracket, critical_scale
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_vector, short
@@ -39,7 +39,7 @@ from wideberth.screening import (
 )
 from wideberth.screening.features import screen_features
 from wideberth.solvers.attempts import Solve, null_pair, prove
-from wideberth.solvers.base import Control, Options, Outcome
+from wideberth.solvers.base import Control, Options
 from wideberth.solvers.ramp import Descended, DescentInMemory
 from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.starts import WarmStart
@@ -305,7 +305,7 @@ class _Decisions:
 
     presolved: Presolved
     problem: Problem
-    found: Outcome
+    found: Pair
     region: str | None
 
     @cached_property
@@ -330,7 +330,7 @@ def _solution(
     presolved: Presolved,
     control: Control,
     solver: str,
-    found: Outcome,
+    found: Pair,
     descended: Descended | None = None,
 ) -> Solution:
     """What was found, as the user's; with a ramp on the samples not left out."""
@@ -361,7 +361,7 @@ def _solution(
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
         noisy = bool((dual.alpha * problem.radii).any())
         penalised = problem.penalty > 0
-        left = descent is not None and bool(descent.left_out.any())
+        left = descent is not None and bool(host(descent.left_out).any())
         return null_model(str(Bracket(*bounds)), noisy, penalised, left)
 
     return certified_solution(

@@ -62,7 +62,6 @@ from wideberth.screening.decisions import Partition, screen_points
 from wideberth.screening.regions import REGIONS, Region
 from wideberth.screening.tests import nameable_tests
 from wideberth.solve import solve
-from wideberth.solvers.base import Outcome
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.starts import carry_scaled
 from wideberth_paper import configurations, load
@@ -263,7 +262,7 @@ def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]
     """Carry the solution of one problem to a neighbour, and screen there."""
     problem = reference.problem
     dual = problem.dual_at(reference.alpha, near=reference.w)
-    last = Outcome(reference.point, dual)
+    last = Pair(reference.point, dual)
     ratio, factor = [(1.02, 1.0), (1.3, 1.0), (0.9, 1.0), (1.0, 1.05)][rng.integers(4)]
     there = problem.with_radii(factor * problem.radii)
     if there.rows is not problem.rows:  # lopsided sets move with the radius

@@ -20,12 +20,12 @@ from wideberth import (
 )
 from wideberth.notes import not_converged
 from wideberth.problem import Certificate, Pair
+from wideberth.problem.changes import centre_columns
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.equivalent import centre_columns
 from wideberth.screening import Reduction, screen_points
 from wideberth.solvers import attempts, conic, registry
 from wideberth.solvers.attempts import prove
-from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.starts import WarmStart
 from wideberth_paper.reference import ideal_partition
 
@@ -423,7 +423,7 @@ class Idle(Solver):
 
     def run(self, problem, control, start, decided):
         zero = np.zeros(problem.rows.d)
-        return Outcome(problem.at(zero), problem.dual_at(np.zeros(problem.n)))
+        return Pair(problem.at(zero), problem.dual_at(np.zeros(problem.n)))
 
 
 class Light(Solver):
@@ -565,7 +565,7 @@ def test_second_attempts_know_what_folded_samples_pull_at(intercept):
     small = reduction.problem
     assert 0 < small.n < small.rows.d
     assert small.folded is not None
-    nothing = Outcome(small.at(np.zeros(12)), small.dual_at(np.zeros(small.n)))
+    nothing = Pair(small.at(np.zeros(12)), small.dual_at(np.zeros(small.n)))
     found = prove(small, Control(1e-8), nothing)
     assert found.certificate.proves(1e-8)
     dual = problem.dual_at(reduction.unfold(found.dual.alpha))

@@ -47,7 +47,7 @@ from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
 from wideberth.screening.decisions import _intercept_bracket
 from wideberth.screening.regions import build_region
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.batches import InMemory
 from wideberth.solvers.driver import Driver
 from wideberth.solvers.proofs import Proof
@@ -561,7 +561,7 @@ def test_out_of_core_the_certificate_covers_chunks_of_single_rows(seed):
 
 def test_outcomes_prove_what_their_points_do():
     problem = make_problem(1)
-    outcome = Outcome(problem.at(np.zeros(4)), problem.dual_at(np.zeros(30)))
+    outcome = Pair(problem.at(np.zeros(4)), problem.dual_at(np.zeros(30)))
     assert outcome.certificate == problem.certificate(outcome.point, outcome.dual)
 
 

@@ -3,9 +3,10 @@
 import numpy as np
 
 from problems import make_problem
+from wideberth.problem import Pair
 from wideberth.screening import Partition, Screener
 from wideberth.solve import solve
-from wideberth.solvers.base import Best, Outcome
+from wideberth.solvers.base import Best
 from wideberth.solvers.driver import Driver
 
 
@@ -21,7 +22,7 @@ def test_only_the_gap_of_all_samples_certifies():
     rest = screener.problem
     found = solve(rest.rows.X, rest.y, radius=rest.radii, tol=1e-9, fit_intercept=False)
     best = Best(screener)
-    best.keep(Outcome(rest.at(found.w), rest.dual_at(found.alpha)))
+    best.keep(Pair(rest.at(found.w), rest.dual_at(found.alpha)))
     assert best.found.meets(1e-6)
     assert not best.certified(1e-6)
     assert best.finish().point.margins.size == problem.n

@@ -9,10 +9,10 @@ import scipy.sparse as sp
 
 from polyhedral import INTERCEPTS, assert_same, intercept_options, make_arguments
 from wideberth import Box, path, solve
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.problem.limits import FEW_FEATURES
 from wideberth.solvers import columns
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.columns import ColumnRounds, FewColumns
 from wideberth.solvers.polish import sparse
 
@@ -273,7 +273,7 @@ def test_zeros_never_cost_the_proof(seed):
     assert zero.any()
     for size in (0.0, 1e-9, 1e-6, 1e-4, 1e-2):
         w = best.w + np.where(zero, size * rng.normal(size=30), 0.0)
-        before = Outcome(problem.at(w), dual)
+        before = Pair(problem.at(w), dual)
         after = sparse(problem, before, tol)
         assert after.certificate.proves(tol) == before.certificate.proves(tol)
         assert np.array_equal(after.point.w[~zero], w[~zero])
@@ -295,7 +295,7 @@ def test_a_weight_that_the_proof_needs_stays():
     w[small] = 1e-9
     wrong = dual.w.copy()
     wrong[heavy] = 0.0
-    pair = Outcome(problem.at(w), dual.__class__(**vars(dual) | {"w": wrong}))
+    pair = Pair(problem.at(w), dual.__class__(**vars(dual) | {"w": wrong}))
     found = sparse(problem, pair, 1e-6)
     assert found.certificate.proves(1e-6)
     assert found.point.w[heavy] == w[heavy]

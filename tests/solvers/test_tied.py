@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from support.problems import make_problem
 
 from wideberth import NullModelWarning, solve
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.solvers import tied
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.interior import InteriorPoint, class_barrier
 from wideberth.solvers.tied import (
     CentralPath,
@@ -145,11 +145,11 @@ def test_ties_are_told_from_a_vertex():
     X, y = rare_class(3_000)
     problem = Problem.from_data(X, y, C=1.0, intercept=0.0)
     tie = on_path(problem)
-    found = Outcome(problem.at(tie.w, tie.b), problem.dual_at(tie.alpha))
+    found = Pair(problem.at(tie.w, tie.b), problem.dual_at(tie.alpha))
     assert is_tied(problem, found)
     vertex = make_problem(1, n=3_000, d=6, separation=0.5)
     path = on_path(vertex, 1e-7)
-    found = Outcome(vertex.at(path.w), vertex.dual_at(path.alpha))
+    found = Pair(vertex.at(path.w), vertex.dual_at(path.alpha))
     assert not is_tied(vertex, found)
 
 

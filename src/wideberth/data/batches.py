@@ -21,14 +21,14 @@ from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
 from wideberth.data.sources import Source
 from wideberth.noise.read_errors import read_errors
-from wideberth.problem import Certificate, PrimalPoint, Problem
+from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.equal_rows import WORTH_MERGING, EqualRows, merged
 from wideberth.problem.ramp import Beyond, Ramp
 from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Batches, Draw, join
 from wideberth.solvers.merge import Grouping
 from wideberth.solvers.newton import Newton
@@ -56,7 +56,9 @@ class Chunks(Batches):
         self.beyond: Beyond | None = None
         # Labels and weights per row are kept beside them.
         kept = source.spares(12 * (source.n or 0))
-        self.distinct = DistinctRows(TABLE_SHARE * self.capacity, kept)
+        self.distinct: DistinctRows | None = DistinctRows(
+            TABLE_SHARE * self.capacity, kept
+        )
         self.checked = False  # whether all rows were, by a first read
 
     def without(self, beyond: Beyond | None) -> Chunks:
@@ -83,8 +85,8 @@ class Chunks(Batches):
     def collapsed(self) -> Collapsed | None:
         """The problem on few distinct rows, where the first pass found no others."""
         distinct, self.distinct = self.distinct, None  # asked for once
-        problem = distinct.problem()
-        if problem is None:
+        problem = None if distinct is None else distinct.problem()
+        if distinct is None or problem is None:
             return None
         return Collapsed(self, distinct, problem)
 
@@ -258,7 +260,7 @@ class Collapsed:
             mask = concat(parts)
         return replace(found, left=replace(left, mask=mask))
 
-    def _end(self, solved: Problem, found: Outcome) -> None:
+    def _end(self, solved: Problem, found: Pair) -> None:
         self.solved, self.found = solved, found
         self.proof = Proof(found.dual, found.point)
 

@@ -32,8 +32,7 @@ from wideberth.problem.arrays import (
     namespace,
     pick,
 )
-from wideberth.problem.layouts import as_rows
-from wideberth.problem.rows import Passes, Rows, gamma
+from wideberth.problem.rows import Passes, Rows, as_rows, gamma
 
 
 @dataclass(frozen=True)

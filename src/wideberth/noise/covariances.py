@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,8 @@ from wideberth.noise.error_bars import (
     squares,
 )
 from wideberth.noise.sums import ratio
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import CACHED_ENTRIES, EPS
-from wideberth.problem.rows import Passes, gamma
+from wideberth.problem.rows import Passes, as_rows, gamma
 
 
 @dataclass(frozen=True)
@@ -180,7 +178,7 @@ class Covariances(SmoothBars):
         return replace(self, **{name: part[J] for name, part in self._arrays.items()})
 
     @property
-    def _arrays(self) -> dict[str, Any]:
+    def _arrays(self) -> dict[str, np.ndarray]:
         names = "matrices", "roots", "scales", "residuals", "least"
         return {name: getattr(self, name) for name in names}
 
@@ -213,10 +211,9 @@ class Covariances(SmoothBars):
         )
 
     def joined(self, other):
-        parts: dict[str, Any] = {}
-        for name, own in self._arrays.items():
-            parts[name] = np.concatenate((own, other._arrays[name]))
-        return replace(self, **parts)
+        pairs = zip(self._arrays.items(), other._arrays.values(), strict=True)
+        parts = {name: np.concatenate((own, more)) for (name, own), more in pairs}
+        return replace(self, passes=self.passes, **parts)
 
     @property
     def largest(self):

@@ -12,8 +12,8 @@ from wideberth.noise.covariance import (
     principal_axes,
 )
 from wideberth.noise.shape import ROUNDING, Scaled, Shape, safe_norm
-from wideberth.problem.feature_names import labelled_rows
 from wideberth.problem.limits import EPS, MOST_STEPS
+from wideberth.problem.validation import labelled_rows
 
 
 class L2(Shape):

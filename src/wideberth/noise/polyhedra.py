@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.noise.shape import ROUNDING, Scaled
-from wideberth.problem.feature_names import labelled_rows
+from wideberth.problem.validation import labelled_rows
 
 
 class _Polyhedron(Scaled):

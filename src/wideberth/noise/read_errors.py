@@ -8,9 +8,14 @@ import scipy.sparse as sp
 from wideberth.noise import Boxes, Covariances, Ellipsoids, ErrorBars
 from wideberth.noise.sets import Sets
 from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace
-from wideberth.problem.feature_names import feature_names, matched
 from wideberth.problem.rows import Passes
-from wideberth.problem.validation import check_number, float_array, short
+from wideberth.problem.validation import (
+    check_number,
+    feature_names,
+    float_array,
+    matched,
+    short,
+)
 
 SHAPES = ("ellipsoid", "box")
 #: Most negative eigenvalue of a covariance, relative to its largest, that counts as

@@ -10,7 +10,7 @@ from wideberth.noise.covariance import check_covariance, labelled_covariance
 from wideberth.noise.ellipsoids import L2, Correlated, Ellipsoid
 from wideberth.noise.polyhedra import L1, Linf
 from wideberth.noise.shape import Shape
-from wideberth.problem.feature_names import labelled_rows, matched
+from wideberth.problem.validation import labelled_rows, matched
 
 _BY_NAME: dict[str, type[Shape]] = {"l2": L2, "linf": Linf, "l1": L1}
 

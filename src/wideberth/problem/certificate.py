@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -45,12 +46,20 @@ class DualPoint:
     center_rounding: float  # bound on the error of (w, √λ_b b), and on κ_Ω times s's
 
 
+#: How a run ended: the tolerance is proven, or what kept it from being proven.
+Status = Literal["solved", "stopped", "out of time", "out of steps", "out of precision"]
+
+
 @dataclass(frozen=True)
 class Pair:
-    """A primal and a dual point of one problem."""
+    """A primal and a dual point of one problem.
+
+    `status` says how the run that found them ended; None where no run has ended.
+    """
 
     point: PrimalPoint
     dual: DualPoint
+    status: Status | None = None
 
     @cached_property
     def certificate(self) -> Certificate:

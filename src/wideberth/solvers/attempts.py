@@ -1,7 +1,7 @@
 """Attempts at a proof: what is tried, in which order, and until when.
 
 `prove` is the loop. The first attempt is the solver asked for. Where it ends "out of
-precision" others follow, each a change of problem (`equivalent.py`) and a solver, while
+precision" others follow, each a change of problem (`changes.py`) and a solver, while
 the status of the best pair so far says that there is something left to gain. All of
 them are evaluated on the problem as given, so nothing is taken on trust.
 
@@ -26,14 +26,14 @@ import numpy as np
 
 from wideberth.noise import L2
 from wideberth.noise.sets import Noise
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import is_foreign
+from wideberth.problem.changes import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.equivalent import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
-from wideberth.screening import Screener, null_point
+from wideberth.screening import Reduction, null_point
 from wideberth.solvers import conic
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.interior import InteriorPoint, even_barrier
 from wideberth.solvers.polish import best_of, polished, sparse
 
@@ -45,7 +45,7 @@ _SMALL_PUSH = 1e6
 #: What an attempt may end with whose arithmetic fails.
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, conic.ConicError)
 #: What is tried: a solver, or one on another form of the problem.
-Solve = Callable[[Problem, Control], Outcome | None]
+Solve = Callable[[Problem, Control], Pair | None]
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Attempt:
     """
 
     change: Callable[[Problem], Problem | None]
-    solver: Callable[[Problem, Control], Outcome]
+    solver: Callable[[Problem, Control], Pair]
 
-    def __call__(self, problem: Problem, control: Control) -> Outcome | None:
+    def __call__(self, problem: Problem, control: Control) -> Pair | None:
         """What it finds, on the problem as given."""
         changed = self.change(problem)
         if changed is None:
@@ -68,15 +68,15 @@ class Attempt:
         if changed is problem:
             return found
         point = problem.at(found.point.w)
-        return Outcome(point, problem.dual_at(found.dual.alpha, near=point.w))
+        return Pair(point, problem.dual_at(found.dual.alpha, near=point.w))
 
 
 def prove(
     problem: Problem,
     control: Control,
-    found: Outcome | None = None,
+    found: Pair | None = None,
     first: Solve | None = None,
-) -> Outcome:
+) -> Pair:
     """The best pair of points of what is known and of all attempts that are needed.
 
     An attempt whose arithmetic fails has found nothing. Where all of them fail the
@@ -98,7 +98,7 @@ def prove(
             found = new if found is None else best_of([found, new])
     if found is None:
         zero = np.zeros(problem.rows.d), np.zeros(problem.n)
-        found = Outcome(problem.at(zero[0]), problem.dual_at(zero[1]))
+        found = Pair(problem.at(zero[0]), problem.dual_at(zero[1]))
     return sparse(problem, found, control.tol)
 
 
@@ -107,7 +107,7 @@ def affordable(problem: Problem) -> bool:
     return problem.n * min(problem.rows.d, problem.n) ** 2 <= QUICK_GRAM
 
 
-def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
+def _null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
     """The null model in place of w ≈ 0, where a dual point proves it (theory §2).
 
     P(0) ≥ P* + ½‖w*‖² and ‖w−w*‖² ≤ 2·gap: a w that is too long for w = 0 to be within
@@ -117,7 +117,7 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     longest = 8 * (tol * abs(point.scale) + found.gap)
     if not float(point.w @ point.w) <= longest:
         return found
-    null = Outcome(null_point(problem), dual)
+    null = Pair(null_point(problem), dual)
     if not null.gap <= tol * null.point.scale:
         return found
     if dual.w.any() and problem.noise.proportional:
@@ -127,7 +127,7 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
 
 def null_pair(
     problem: Problem, alpha: np.ndarray | None = None, start: np.ndarray | None = None
-) -> Outcome | None:
+) -> Pair | None:
     """w = 0 with a dual point that proves it, or None.
 
     That is `alpha` where it is known; otherwise a closed form or, from dual weights to
@@ -138,16 +138,16 @@ def null_pair(
         alpha = null_certificate(problem, start, steps)
     if alpha is None:
         return None
-    return Outcome(null_point(problem), problem.dual_at(alpha))
+    return Pair(null_point(problem), problem.dual_at(alpha))
 
 
 # -- second attempts -----------------------------------------------------------------
 
 
-def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
+def _by_even_barrier(problem: Problem, control: Control) -> Pair:
     """One run of the engine on the samples of positive weight."""
-    screener = Screener(problem, None)
-    spanned = span_of_rows(screener.problem)
+    used = Reduction.without(problem)
+    spanned = span_of_rows(used.problem)
     small = spanned.problem
     with np.errstate(all="ignore"):  # what comes of it is checked
         method = InteriorPoint(small, barrier=even_barrier(small))
@@ -163,8 +163,8 @@ def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
         w, _, alpha = spanned.outward(best[0], 0.0, best[1])
         if not (np.isfinite(w).all() and np.isfinite(alpha).all()):
             raise FloatingPointError("the engine left the range of float64")
-        alpha = screener.reduction.unfold(alpha)
-        return Outcome(problem.at(w), problem.dual_at(alpha))
+        alpha = used.unfold(alpha)
+        return Pair(problem.at(w), problem.dual_at(alpha))
 
 
 def _centred(problem: Problem) -> Problem | None:

@@ -1,7 +1,7 @@
 """The contract of a solver: what it is told, what it does, what it hands back.
 
 A solver is an object that holds parameters only. `Solver.solve` takes a `Problem`, a
-`Control` and what is known already, and returns an `Outcome`: a primal and a dual point
+`Control` and what is known already, and returns a `Pair`: a primal and a dual point
 of that problem, evaluated on all rows, and the word for how the run ended. Nothing a
 solver claims is trusted; certificate and word follow from the points.
 """
@@ -13,32 +13,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from wideberth.problem import Certificate, Pair, Problem
-from wideberth.problem.certificate import PROVABLE
-from wideberth.problem.equivalent import cap_weights
+from wideberth.problem.certificate import PROVABLE, Status
+from wideberth.problem.changes import cap_weights
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.validation import check_number, short
 from wideberth.screening import Partition, Screener
 
 if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
-
-#: How a run ended: the tolerance is proven, or what kept it from being proven.
-Status = Literal["solved", "stopped", "out of time", "out of steps", "out of precision"]
-
-
-@dataclass(frozen=True)
-class Outcome(Pair):
-    """A primal and a dual point of one problem, and how the search for them ended.
-
-    `status` is None of points that nobody has judged yet (`Control.judge`).
-    """
-
-    status: Status | None = None
 
 
 @dataclass
@@ -48,7 +35,7 @@ class Random:
     To make one takes longer than to solve some problems that need none.
     """
 
-    random_state: Any = None
+    random_state: int | np.random.Generator | None = None
 
     @cached_property
     def generator(self) -> np.random.Generator:
@@ -115,15 +102,13 @@ class Control:
             return "out of time"
         return "out of steps" if self.exhausted() else "out of precision"
 
-    def judge(self, found: Outcome, proof: Certificate | None = None) -> Outcome:
+    def judge(self, found: Pair, proof: Certificate | None = None) -> Pair:
         """What was found, with the word for how the run ended.
 
         `proof` is the certificate to go by, where that is not the one of the points.
         """
-        certificate = found.certificate
-        judged = Outcome(found.point, found.dual, self.status(proof or certificate))
-        vars(judged)["certificate"] = certificate
-        return judged
+        status = self.status(proof or found.certificate)
+        return Pair(found.point, found.dual, status)
 
     def record(self, passes: float, certificate: Certificate, counts) -> None:
         """Note a certified point, or what comes near one where a proof costs a product.
@@ -212,8 +197,6 @@ class Solver(ABC):
     ----------
     name : str
         What users give as `solver`.
-    settings : frozen dataclass or None
-        The tunables, each field with its unit and its origin.
     weight_limit : float
         Largest c_i‖z_i‖² that the solver is handed; heavier samples are capped first,
         and the answer is certified under the weights as given.
@@ -226,7 +209,6 @@ class Solver(ABC):
     """
 
     name: str
-    settings: Any = None
     weight_limit: float = 1e30
     predicted: ClassVar[bool] = False
     quick: ClassVar[bool] = False
@@ -242,7 +224,7 @@ class Solver(ABC):
         control: Control,
         start: WarmStart | None,
         decided: Partition | None,
-    ) -> Outcome:
+    ) -> Pair:
         """Go on until `control` says stop; return the best points, on all rows.
 
         `start` holds points of this problem to begin from, however good; `decided` the
@@ -256,8 +238,8 @@ class Solver(ABC):
         *,
         start: WarmStart | None = None,
         decided: Partition | None = None,
-    ) -> Outcome:
-        """Solve a problem as far as `control` allows; the outcome has its status."""
+    ) -> Pair:
+        """Solve a problem as far as `control` allows; the pair has its status."""
         if (reason := self.supports(problem)) is not None:
             raise ValueError(reason)
         easier = cap_weights(problem, self.weight_limit)
@@ -272,7 +254,7 @@ class Solver(ABC):
         found = self.run(easier, control, start, None)
         point = problem.at(found.point.w)
         dual = problem.dual_at(found.dual.alpha, near=point.w)
-        return control.judge(Outcome(point, dual))
+        return control.judge(Pair(point, dual))
 
 
 @dataclass
@@ -284,16 +266,16 @@ class Best:
     """
 
     screener: Screener
-    found: Outcome = None  # type: ignore[assignment]  # set by the first point
+    found: Pair = None  # type: ignore[assignment]  # set by the first point
 
-    def keep(self, new: Outcome) -> None:
+    def keep(self, new: Pair) -> None:
         """Take in points of the problem as screened now.
 
         Their arrays are kept: hand over copies of those that change later.
         """
         if self.screener.problem is not self.screener.reduction.full:
             whole = self.screener.reduction.unfold(new.dual.alpha)
-            new = Outcome(new.point, replace(new.dual, alpha=whole))
+            new = Pair(new.point, replace(new.dual, alpha=whole))
         old = self.found
         if old is None:
             self.found = new
@@ -303,7 +285,7 @@ class Best:
         if lower and higher:
             self.found = new
         elif lower or higher:
-            self.found = Outcome(
+            self.found = Pair(
                 new.point if lower else old.point, new.dual if higher else old.dual
             )
 
@@ -311,9 +293,9 @@ class Best:
         """Whether the best points meet the tolerance on all rows of the problem."""
         return self.found.meets(tol) and self.finish().meets(tol)
 
-    def finish(self) -> Outcome:
+    def finish(self) -> Pair:
         """Evaluate the best points on all rows, those screened before included."""
         full, found = self.screener.reduction.full, self.found
         if found.point.margins.size != full.n:
-            self.found = Outcome(full.at(found.point.w, found.point.b), found.dual)
+            self.found = Pair(full.at(found.point.w, found.point.b), found.dual)
         return self.found

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wideberth.problem import DualPoint, Problem
+from wideberth.problem import DualPoint, Pair, Problem
 from wideberth.problem.limits import COPY_SHARE, FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction
-from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.driver import PATIENCE
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.polish import best_of
@@ -73,12 +73,12 @@ class ColumnRounds:
 
     def __init__(self, problem: Problem, control: Control):
         self.problem, self.control = problem, control
-        self.best: Outcome | None = None
+        self.best: Pair | None = None
         self.target = 0.5 * control.target
         self.pinned = np.zeros(problem.n, dtype=bool)  # settled wrongly before
         self.unused = problem.weights == 0
 
-    def solve(self, columns: np.ndarray, start: WarmStart | None = None) -> Outcome:
+    def solve(self, columns: np.ndarray, start: WarmStart | None = None) -> Pair:
         """Rounds from these columns on until the problem's gap is small enough."""
         control, problem = self.control, self.problem
         dual = problem.dual_at(problem.weights if start is None else start.alpha)
@@ -129,10 +129,7 @@ class ColumnRounds:
         """Start the engine on these columns, and all rows."""
         self.columns = columns
         self.small = self.problem.with_features(columns)
-        none, bounds = np.zeros_like(self.unused), self.small.weights
-        self.work = Reduction.of(self.small)
-        if self.unused.any():
-            self.work = self.work.shrink(Partition(self.unused, none, bounds, bounds))
+        self.work = Reduction.without(self.small)
         self.engine = InteriorPoint(self.work.problem)
 
     def _widen(self, columns: np.ndarray) -> None:
@@ -168,7 +165,7 @@ class ColumnRounds:
                 engine.shrink(near, self.work.problem)
         return False
 
-    def _verify(self) -> Outcome:
+    def _verify(self) -> Pair:
         """The engine's points on all rows and columns, by one product each way."""
         problem, engine, w = self.problem, self.engine, np.zeros(self.problem.rows.d)
         alpha, margins = (
@@ -176,7 +173,7 @@ class ColumnRounds:
             self.small.rows.margins(engine.w),
         )
         w[self.columns] = engine.w
-        found = Outcome(problem.at(w, engine.b, margins), problem.dual_at(alpha))
+        found = Pair(problem.at(w, engine.b, margins), problem.dual_at(alpha))
         passes = problem.rows.passes.count
         self.control.record(passes, found.certificate, (problem.n, 0, 0))
         return found

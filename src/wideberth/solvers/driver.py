@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -40,14 +39,22 @@ from wideberth.problem import (
     Problem,
     equal_rows,
 )
-from wideberth.problem.arrays import concat, host, is_foreign, like, masked, namespace
+from wideberth.problem.arrays import (
+    Array,
+    concat,
+    host,
+    is_foreign,
+    like,
+    masked,
+    namespace,
+)
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import gamma
 from wideberth.screening import null_point
 from wideberth.solvers.attempts import affordable, prove
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Batches, Draw, Gather, InMemory
 from wideberth.solvers.merge import Grouping
 from wideberth.solvers.polish import sparse
@@ -87,7 +94,7 @@ def solve_in_memory(
     start: PrimalPoint | None = None,
     band: float | SamplingError = math.inf,
     pinned: np.ndarray | None = None,
-) -> Outcome:
+) -> Pair:
     """Solve a problem in memory; see `Driver.solve`."""
     return Driver(InMemory(problem), control).solve(start, band, pinned)
 
@@ -105,9 +112,9 @@ class Driver:
         self.batches, self.control = batches, control
         self.point: PrimalPoint = None  # type: ignore[assignment]  # until a pass
         self.proof: Proof | None = None
-        self.tied: Outcome | None = None  # the solution, where most rows are tied
+        self.tied: Pair | None = None  # the solution, where most rows are tied
         self.band: float | SamplingError = math.inf
-        self.pinned: dict[int, Any] = {}
+        self.pinned: dict[int, Array] = {}
         self.widening, self.goal = 1.0, 0.5 * control.target
         self.passes, self.n = 0, batches.n or 0
         self.sizes: list[int] = []
@@ -136,7 +143,7 @@ class Driver:
         start: PrimalPoint | None = None,
         band: float | SamplingError = math.inf,
         pinned: np.ndarray | None = None,
-    ) -> Outcome:
+    ) -> Pair:
         """Run on rows in memory: the best pair of points.
 
         From a point, whose working set has the rows within the `band` and those of the
@@ -154,8 +161,8 @@ class Driver:
             return self.tied
         if self.proof is None:
             problem = self.batches.problem
-            return Outcome(self.point, problem.dual_at(np.zeros(problem.n)))
-        return Outcome(self.point, self.proof.dual)
+            return Pair(self.point, problem.dual_at(np.zeros(problem.n)))
+        return Pair(self.point, self.proof.dual)
 
     def run(self, begun: Work | None = None) -> None:
         """Rounds until the gap of the whole problem meets the tolerance.
@@ -201,7 +208,7 @@ class Driver:
 
     # -- solve -------------------------------------------------------------------------
 
-    def _solve(self, work: Work) -> Outcome | None:
+    def _solve(self, work: Work) -> Pair | None:
         """Solve a working set and keep its dual point; None where that ends the run."""
         problem = work.problem
         self.sizes.append(problem.n)
@@ -217,13 +224,13 @@ class Driver:
             self._keep_dual(work, found.dual)
         return found
 
-    def _shrink(self, work: Work) -> Outcome:
+    def _shrink(self, work: Work) -> Pair:
         """Solve rows in memory by the interior-point method with shrinking."""
         assert isinstance(self.batches, InMemory)
-        problem, members, start = work.problem, work.members[0], None
+        problem, members, start = work.problem, host(work.members[0]), None
         kept, lowest = np.zeros(self.n, dtype=bool), -np.inf
         if self.pinned:
-            kept[self.pinned[0]] = True
+            kept[host(self.pinned[0])] = True
         if not work.first:
             here = work.point
             start = problem.at(here.w, here.b, here.margins[members])
@@ -237,7 +244,7 @@ class Driver:
         self.pinned = {0: np.flatnonzero(kept)}
         return found
 
-    def _solve_apart(self, work: Work) -> Outcome:
+    def _solve_apart(self, work: Work) -> Pair:
         """Solve the distinct ones of the rows handed over, as a problem of their own.
 
         Rows in memory were looked through for equal ones before; groups are no rows.
@@ -259,7 +266,7 @@ class Driver:
             return found
         margins = found.point.margins[equal.label]
         point = problem.at(found.point.w, found.point.b, margins)
-        return Outcome(point, replace(found.dual, alpha=equal.dealt(found.dual.alpha)))
+        return Pair(point, replace(found.dual, alpha=equal.dealt(found.dual.alpha)))
 
     def _goal_of(self, work: Work) -> float:
         """The relative gap to which a working set is solved."""
@@ -269,7 +276,7 @@ class Driver:
             return self.goal
         return max(self.goal, LITTLE * min(self.certificate.relative_gap, LITTLE**2))
 
-    def _solution(self, work: Work, problem: Problem, control: Control) -> Outcome:
+    def _solution(self, work: Work, problem: Problem, control: Control) -> Pair:
         """Solve the rows of a working set, by what suits them."""
         here = None if work.first else work.point
         if work.grouping is not None:
@@ -280,7 +287,7 @@ class Driver:
         start = None if here is None else problem.at(here.w, here.b)
         return solve_in_memory(problem, control, start)
 
-    def _carried_over(self, work: Work, found: Outcome) -> bool:
+    def _carried_over(self, work: Work, found: Pair) -> bool:
         """Whether the central path of a sample leads to the solution on all rows."""
         if work.exact or not isinstance(self.batches, InMemory):
             return False
@@ -397,13 +404,13 @@ class Driver:
         work = self._ask(Gather(w, b, most=0))
         self._note(work.point, work)
 
-    def _look(self, question: Gather, solved: Work, found: Outcome) -> PrimalPoint:
+    def _look(self, question: Gather, solved: Work, found: Pair) -> PrimalPoint:
         """Evaluate at a solution, by a product where that is not done yet."""
         known = found.point if self.batches.in_memory and solved.exact else None
         look = self._ask(replace(question, known=known, most=0))
         return self._note(look.point, solved)
 
-    def _question(self, w: np.ndarray, b: float, **more: Any) -> Gather:
+    def _question(self, w: np.ndarray, b: float, **more) -> Gather:
         """Gather at a point what the band and the rows pinned say."""
         memory = self.batches.in_memory
         if isinstance(self.batches, InMemory):
@@ -412,7 +419,7 @@ class Driver:
         more = {"most": self.batches.capacity, "in_memory": memory, **more}
         return replace(Gather(w, b, *asked), **more)
 
-    def _next(self, solved: Work, found: Outcome) -> Gather:
+    def _next(self, solved: Work, found: Pair) -> Gather:
         """What to gather at the solution of a working set."""
         if not solved.exact:
             return self._after_sample(solved, found)
@@ -430,7 +437,7 @@ class Driver:
         return question
 
     def _at_the_lower(
-        self, question: Gather, solved: Work, found: Outcome, latest: PrimalPoint
+        self, question: Gather, solved: Work, found: Pair, latest: PrimalPoint
     ) -> Gather:
         """Gather at the lower one of the points before and after, both evaluated."""
         self._narrow(solved, found, latest)
@@ -441,7 +448,7 @@ class Driver:
             question = replace(question, w=here.w, b=here.b, other=latest, members=None)
         return replace(question, known=point if self.batches.in_memory else None)
 
-    def _narrow(self, solved: Work, found: Outcome, latest: PrimalPoint) -> None:
+    def _narrow(self, solved: Work, found: Pair, latest: PrimalPoint) -> None:
         """Narrow the band for the next working set, where the last one served well."""
         if not solved.exact:
             return
@@ -490,7 +497,7 @@ class Driver:
 
     # -- too many rows, or too few -----------------------------------------------------
 
-    def _after_sample(self, solved: Work, found: Outcome) -> Gather:
+    def _after_sample(self, solved: Work, found: Pair) -> Gather:
         """Gather the rows that the error of a sample may carry across the margin."""
         problem, point = solved.problem, found.point
         assert point is not None
@@ -545,7 +552,7 @@ class Driver:
 
     def dual_weights(
         self, region: str | None = None, recorded: bool = True
-    ) -> tuple[Any, Any, Any]:
+    ) -> tuple[Array | None, Array | None, Array | None]:
         """α of all rows, and masks of those proven to be at 0 and at their weight.
 
         They are None where memory does not suffice.
@@ -563,7 +570,7 @@ class Driver:
         return known.alpha, known.removed, known.saturated
 
 
-def _solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
+def _solve_again(problem: Problem, control: Control, found: Pair) -> Pair:
     """What was found, or where it proves less than `tol` the best of second attempts.
 
     These are for few rows, which come to NumPy for them from wherever they live.
@@ -575,9 +582,9 @@ def _solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
     if not affordable(problem):
         return found
     here = problem.on_host()
-    start = Outcome(
+    start = Pair(
         here.at(found.point.w, found.point.b), here.dual_at(host(found.dual.alpha))
     )
     best = _solve_again(here, control, start)
     alpha = like(best.dual.alpha, problem.weights)
-    return Outcome(problem.at(best.point.w, best.point.b), problem.dual_at(alpha))
+    return Pair(problem.at(best.point.w, best.point.b), problem.dual_at(alpha))

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wideberth.problem import Problem
-from wideberth.problem.equivalent import span_of_rows
+from wideberth.problem import Pair, Problem
+from wideberth.problem.changes import Presolved, span_of_rows
 from wideberth.problem.limits import COPY_SHARE
-from wideberth.problem.presolve import Presolved
-from wideberth.solvers.base import Outcome, Solver
+from wideberth.solvers.base import Solver
 from wideberth.solvers.batches import InMemory
 from wideberth.solvers.cost import Cost
 from wideberth.solvers.driver import Driver, solve_in_memory
@@ -118,7 +117,7 @@ def smoothing_pays(problem: Problem) -> bool:
     return not is_sampled(problem) or sample > _SAMPLE_PASSES * cost.product
 
 
-def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
+def _expanded(problem: Problem, spanned: Presolved, found: Pair) -> Pair:
     """What was found in the span of the rows, evaluated on the problem as given."""
     w, b, alpha = spanned.outward(found.point.w, found.point.b, found.dual.alpha)
-    return Outcome(problem.at(w, b), problem.dual_at(alpha))
+    return Pair(problem.at(w, b), problem.dual_at(alpha))

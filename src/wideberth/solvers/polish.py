@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.rounding import accurate_sum, slack_rounding
-from wideberth.solvers.base import Outcome
 
 
-def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
+def polished(problem: Problem, found: Pair, tol: float) -> Pair:
     """The best pair on the two rays, where what was found proves less than `tol`."""
     if found.certificate.proves(tol):
         return found
@@ -29,15 +28,15 @@ def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
     dual = problem.dual_at(found.dual.alpha, sharp=True, near=point.w)
     sizes = problem.rows.magnitudes(point.w)
     sharp = problem.at(point.w, point.b, sizes=sizes)
-    if (sharper := Outcome(sharp, dual)).certificate.proves(tol):
+    if (sharper := Pair(sharp, dual)).certificate.proves(tol):
         return sharper
     t = _best_stretch(problem, sharp, sizes)
     stretched = problem.at(t * point.w, t * point.b, sizes=t * sizes)
-    pair = Outcome(stretched, problem.stretched(dual, sharp=True))
+    pair = Pair(stretched, problem.stretched(dual, sharp=True))
     return best_of([found, sharper, pair])
 
 
-def sparse(problem: Problem, found: Outcome, tol: float) -> Outcome:
+def sparse(problem: Problem, found: Pair, tol: float) -> Pair:
     """What was found, with weights that are 0 where the noise makes them so.
 
     An interior point has none that are 0; those that are 0 in w(α) may be, while the
@@ -53,16 +52,16 @@ def sparse(problem: Problem, found: Outcome, tol: float) -> Outcome:
     while most > 0:
         w = point.w.copy()
         w[rest[:most]] = 0.0
-        pair = Outcome(problem.at(w, point.b), dual)
+        pair = Pair(problem.at(w, point.b), dual)
         if pair.certificate.proves(tol):
             return pair
         most, step = most - step, 2 * step
     return found
 
 
-def best_of(outcomes: list[Outcome]) -> Outcome:
+def best_of(outcomes: list[Pair]) -> Pair:
     """The pair that proves most, rounding allowed for."""
-    return Outcome(
+    return Pair(
         min((outcome.point for outcome in outcomes), key=_cost),
         max((outcome.dual for outcome in outcomes), key=_worth),
     )
@@ -98,11 +97,23 @@ def _best_stretch(problem: Problem, point: PrimalPoint, sizes: np.ndarray) -> fl
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = targets / margins  # t from which on a sample costs nothing, or something
     changing = (ends > 0) & (ends < np.inf) & (weights > 0)
-    order = np.argsort(ends[changing])
-    ends, jumps = ends[changing][order], (weights * np.abs(margins))[changing][order]
+    jumps = weights[changing] * np.abs(margins[changing])
+    t = minimise_along(slope, curvature, ends[changing], jumps)
+    return t if 0 < t < np.inf else 1.0
+
+
+def minimise_along(
+    slope: float, curvature: float, ends: np.ndarray, jumps: np.ndarray
+) -> float:
+    """The t at which `slope` + t·`curvature` − Σ_{ends_i > t} jumps_i comes to 0.
+
+    That is the derivative, along a line, of a quadratic and of hinges whose slope grows
+    by `jumps` at their `ends`; `slope` is that beyond all of them. It sorts the ends.
+    """
+    order = np.argsort(ends)
+    ends, jumps = ends[order], jumps[order]
     # What the slope lacks of that before each end, and after all of them.
     lacking = np.append(jumps[::-1].cumsum()[::-1], 0.0)
     k = int(np.searchsorted(ends * curvature + slope >= lacking[1:], True))
     t = (float(lacking[k]) - slope) / curvature if curvature > 0 else np.inf
-    t = min(t, float(ends[k])) if k < ends.size else t
-    return t if 0 < t < np.inf else 1.0
+    return min(t, float(ends[k])) if k < ends.size else t

@@ -31,13 +31,13 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import numpy as np
 
-from wideberth.problem import Certificate, PrimalPoint, Problem
+from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.limits import LITTLE, TINY
 from wideberth.problem.ramp import Beyond, Ramp, with_cost
 from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.solvers.attempts import NUMERICAL, prove
-from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.batches import Batches
 from wideberth.solvers.driver import Driver
 from wideberth.solvers.newton import Newton
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 #: How a descent ended.
 Ending = Literal["repeats", "stalls", "cut short"]
 #: What a round finds: a pair of points in memory, or a search over chunks.
-Solved = TypeVar("Solved", Outcome, Driver)
+Solved = TypeVar("Solved", Pair, Driver)
 
 #: Relative gap of the first rounds: a choice, an order of magnitude below what they
 #: gain (`LITTLE`, twice).
@@ -168,23 +168,21 @@ class Descent(ABC, Generic[Solved]):
         control.trace += map(with_costs, inner.trace)
 
 
-class DescentInMemory(Descent[Outcome]):
+class DescentInMemory(Descent[Pair]):
     """Descent on a problem in memory, with any solver."""
 
     def __init__(self, ramp: Ramp, control: Control, solver: Solver):
         super().__init__(ramp.level, control, max(ROUGH, control.tol))
         self.ramp, self.solver = ramp, solver
 
-    def run(
-        self, starts: int = 1, start: WarmStart | None = None
-    ) -> Descended[Outcome]:
+    def run(self, starts: int = 1, start: WarmStart | None = None) -> Descended[Pair]:
         """The best of the first so many starts, of those that the data has.
 
         Where a start is given it is the only one.
         """
         if start is not None:
             return self.go_on(self.beyond(start.point, start.alpha), "init")
-        found: list[Descended[Outcome]] = []
+        found: list[Descended[Pair]] = []
         for name in list(STARTS)[:starts]:
             if found and self.control.exhausted():
                 break
@@ -272,7 +270,7 @@ class DescentInMemory(Descent[Outcome]):
             tol = self.control.tol if start.pair.meets(tol) else tol
         found = self._solve(rest, tol, left.cost, start)
         if start is not None and not found.point.value <= start.point.value:
-            found = Outcome(rest.at(start.point.w, start.point.b), found.dual)
+            found = Pair(rest.at(start.point.w, start.point.b), found.dual)
         return found, tol
 
     def roundings(self, found):
@@ -293,7 +291,7 @@ class DescentInMemory(Descent[Outcome]):
 
     def _solve(
         self, problem: Problem, tol: float, cost: float, start: WarmStart | None
-    ) -> Outcome:
+    ) -> Pair:
         """Solve a convex problem; to the tolerance asked for by all means there are."""
         rough = tol > self.control.tol
         changes: dict[str, float | None] = {"tol": tol}
@@ -309,7 +307,7 @@ class DescentInMemory(Descent[Outcome]):
             known = None
             if start is not None and start.pair.meets(inner.tol):  # margins afresh
                 point = problem.at(start.point.w, start.point.b)
-                known = Outcome(point, start.dual)
+                known = Pair(point, start.dual)
             return prove(problem, inner, known, solve)
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import is_foreign, like
 from wideberth.problem.limits import COPY_SHARE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Reduction
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
 from wideberth.solvers.interior import (
     InteriorPoint,
@@ -57,7 +57,7 @@ class Shrinking:
     lowest: float = -np.inf
     forks: list[tuple[Reduction, InteriorPoint]] = field(default_factory=list)
 
-    def solve(self, start: PrimalPoint | None) -> Outcome:
+    def solve(self, start: PrimalPoint | None) -> Pair:
         """A primal point of the whole problem, and a dual point of these rows.
 
         Rows that came back are among those `kept`.
@@ -72,7 +72,7 @@ class Shrinking:
             if problem.n == 0:  # every row is folded, and with them w is known
                 w, b = dual.w, dual.b if problem.intercept else b
             # Margins afresh: those the engine carries along have its rounding in them.
-            found = Outcome(self.whole.at(w, b), dual)
+            found = Pair(self.whole.at(w, b), dual)
             if work.free.size == problem.n or found.meets(2 * self.goal):
                 break
             wrong = wrongly_settled(work, found.point.slack[self.members])
@@ -148,7 +148,7 @@ def solve_alone(
     control: Control,
     start: PrimalPoint | None,
     others: NoiseModel | None = None,
-) -> Outcome:
+) -> Pair:
     """Solve a problem by steps on all of its rows.
 
     That suits rows that live in another array library, where products are cheap, and
@@ -167,7 +167,7 @@ def solve_alone(
     found = _engine_alone(engine, control, MOST_STEPS)
     alpha = like(found.dual.alpha, problem.y)
     w, b = found.point.w, found.point.b
-    return Outcome(problem.at(w, b), dual_with_others(problem, others, alpha, w))
+    return Pair(problem.at(w, b), dual_with_others(problem, others, alpha, w))
 
 
 def _begin_at(problem: Problem, start: PrimalPoint | None) -> Start | None:
@@ -180,13 +180,13 @@ def _begin_at(problem: Problem, start: PrimalPoint | None) -> Start | None:
     return Start(point.w, point.b, point.margins, share)
 
 
-def solve_groups(problem: Problem, control: Control) -> Outcome:
+def solve_groups(problem: Problem, control: Control) -> Pair:
     """Solve a problem on groups of rows, whose weights differ much."""
     engine = InteriorPoint(problem, barrier=even_barrier(problem))
     return _engine_alone(engine, control, MOST_STEPS)
 
 
-def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome:
+def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Pair:
     """Step on all rows, at most so many times."""
     for _ in range(most):
         if engine.relative_gap <= control.tol or control.exhausted():
@@ -196,7 +196,7 @@ def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome
             break
     problem, others = engine.problem, engine.block.others
     dual = dual_with_others(problem, others, engine.alpha, engine.w)
-    return Outcome(problem.at(engine.w, engine.b), dual)
+    return Pair(problem.at(engine.w, engine.b), dual)
 
 
 def dual_with_others(

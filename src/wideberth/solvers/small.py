@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.kernels.interior import Kind, SmallProblem, Steering, minimise
-from wideberth.problem import Problem
+from wideberth.kernels.interior import Kind, SmallProblem, minimise
+from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import (
     CACHED_ENTRIES,
@@ -25,7 +25,7 @@ from wideberth.problem.limits import (
     LITTLE,
     MOST_STEPS,
 )
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.blocks import LEAST_DISTANCE, START_INSIDE
 from wideberth.solvers.cost import STEP_PRODUCTS
 from wideberth.solvers.estimate import (
@@ -45,13 +45,13 @@ _MOST_ENTRIES = 1 << 20
 #: as long, 1 797×64 and 20 000×50 up to twice and four times as long).
 _STEPPED_ENTRIES = 1 << 16
 
-_STEERING = Steering(
-    START_INSIDE,
-    LEAST_DISTANCE,
-    TO_BOUNDARY,
-    SETTLED_MOVES,
-    MOST_STEPS,
-)
+_STEERING = {
+    "start_inside": START_INSIDE,
+    "least_distance": LEAST_DISTANCE,
+    "to_boundary": TO_BOUNDARY,
+    "settled_moves": SETTLED_MOVES,
+    "most_steps": MOST_STEPS,
+}
 
 
 def is_small(problem: Problem) -> bool:
@@ -95,7 +95,7 @@ class Small(Newton):
 
 def solve_small(
     problem: Problem, control: Control, slack: np.ndarray | None = None, few: int = 0
-) -> Outcome | None:
+) -> Pair | None:
     """Solve a problem that `is_small`; None where the tolerance is not proven.
 
     With about known slacks it begins on the rows nearest to the margin, on `few` at
@@ -114,7 +114,7 @@ def solve_small(
         return None
     # A free b that is not unique is the middle of the best ones, whoever solves.
     b = float(x[-1]) if problem.intercept else None
-    found = Outcome(problem.at(x[:d], b), problem.dual_at(alpha))
+    found = Pair(problem.at(x[:d], b), problem.dual_at(alpha))
     if not found.proves(control.tol):
         return None
     control.record(problem.rows.passes.count, found.certificate, (n, 0, 0))

@@ -39,11 +39,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.solvers.algebra import Factor, conjugate_gradients
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.cost import Cost
 from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.extended_rows import ExtendedRows
@@ -67,7 +67,7 @@ def is_smooth(problem: Problem) -> bool:
     return noise.proportional and noise.smooth and not is_foreign(problem.y)
 
 
-def solve_smoothed(problem: Problem, control: Control) -> Outcome:
+def solve_smoothed(problem: Problem, control: Control) -> Pair:
     """Solve a problem, on the rows near the margin once they are few."""
     search = Smoothed(problem, control)
     found = search.run()
@@ -97,7 +97,7 @@ class Smoothed(ExtendedRows):
         self._weigh()
         self._differentiate()
 
-    def run(self) -> Outcome | None:
+    def run(self) -> Pair | None:
         """Step until the gap meets the tolerance; None where `driver.py` is to go on.
 
         From `point` on or, where the search went astray, from nothing.
@@ -159,7 +159,7 @@ class Smoothed(ExtendedRows):
             self.width = max(self.width / _FALL, enough)
             self._weigh()
 
-    def _found(self, alpha: np.ndarray, combined=None, over=False) -> Outcome | None:
+    def _found(self, alpha: np.ndarray, combined=None, over=False) -> Pair | None:
         """The points found, if they meet the tolerance or all is `over`.
 
         Complementarity alone tells of most that they do not, at no cost.
@@ -169,10 +169,10 @@ class Smoothed(ExtendedRows):
         if not over and not least <= most * point.value:
             return None
         dual = problem.dual_at(alpha, combined)
-        if not over and not Outcome(point, dual).meets(most):
+        if not over and not Pair(point, dual).meets(most):
             return None
         # Margins afresh: those carried along have the rounding of all steps in them.
-        found = Outcome(problem.at(point.w, point.b), dual)
+        found = Pair(problem.at(point.w, point.b), dual)
         counts = problem.n, 0, 0
         control.record(problem.rows.passes.count, found.certificate, counts)
         return found if over or found.meets(most) else None

@@ -28,10 +28,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.kernels.sweeps import Sweeps
-from wideberth.problem import Certificate, Folded, Problem
+from wideberth.problem import Certificate, Folded, Pair, Problem
 from wideberth.problem.limits import DEVICE_ENTRIES, EPS, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Screener
-from wideberth.solvers.base import Best, Control, Outcome, Solver
+from wideberth.solvers.base import Best, Control, Solver
 from wideberth.solvers.cost import Cost
 from wideberth.solvers.newton import Newton
 from wideberth.solvers.second_order import (
@@ -138,7 +138,7 @@ class Ascent:
         self.certified_gap = math.inf  # of the last certificate
         self.fewest = problem.n  # rows that an epoch was left with
 
-    def solve(self, init: np.ndarray | None) -> Outcome | None:
+    def solve(self, init: np.ndarray | None) -> Pair | None:
         """Sweep until the gap of the full problem meets the tolerance.
 
         None where Newton's method should take over.
@@ -249,13 +249,13 @@ class Ascent:
 
     # -- certificates ------------------------------------------------------------------
 
-    def _certify(self) -> Outcome:
+    def _certify(self) -> Pair:
         """Evaluate α on the screened problem, d afresh; decide rows where that pays."""
         problem, at, told = self.screener.problem, self.at, self.gap
         dual = problem.dual_at(at.alpha)
         # A copy, for sweeps go on in the array itself.
         dual = replace(dual, alpha=dual.alpha.copy())
-        outcome = Outcome(problem.at(dual.w), dual)
+        outcome = Pair(problem.at(dual.w), dual)
         passes = self.full.rows.passes.count
         self.control.record(passes, outcome.certificate, self.screener.counts)
         self.best.keep(outcome)

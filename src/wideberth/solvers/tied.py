@@ -22,10 +22,10 @@ from typing import cast
 
 import numpy as np
 
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control
 from wideberth.solvers.blocks import Shared
 from wideberth.solvers.interior import InteriorPoint, class_barrier
 from wideberth.solvers.sampling import is_sampled, sample_goal
@@ -33,7 +33,7 @@ from wideberth.solvers.shrinking import least_rows, rms
 
 
 @dataclass(frozen=True)
-class OnPath(Outcome):
+class OnPath(Pair):
     """Points of a problem, and the central path that leads to them."""
 
     path: CentralPath | None = None
@@ -99,7 +99,7 @@ class CentralPath(InteriorPoint):
         return float(residual @ self.factor.solve(residual)) / (moving * self.mu)
 
 
-def is_tied(problem: Problem, found: Outcome) -> bool:
+def is_tied(problem: Problem, found: Pair) -> bool:
     """Whether a working set of rows on the margin, 0 < α_i < c_i, is there for w."""
     if is_foreign(problem.y):
         return False
@@ -109,7 +109,7 @@ def is_tied(problem: Problem, found: Outcome) -> bool:
 
 
 def solve_where_tied(
-    problem: Problem, control: Control, sample: Problem, found: Outcome
+    problem: Problem, control: Control, sample: Problem, found: Pair
 ) -> OnPath | None:
     """The solution by the central path of a sample with many rows on the margin.
 
@@ -125,7 +125,7 @@ def solve_where_tied(
     return solve_tied(problem, control, path)
 
 
-def path_to(problem: Problem, found: Outcome, control: Control) -> CentralPath:
+def path_to(problem: Problem, found: Pair, control: Control) -> CentralPath:
     """The central path of a sample that is solved already, near its end."""
     path = found.path if isinstance(found, OnPath) else None
     if path is None:
