@@ -258,11 +258,15 @@ def solve_presolved(
     with np.errstate(all="ignore"):  # what overflows is certified, or not
         start = None if init is None else _start(presolved, init)
         chosen = choose_solver(problem, options.solver)
+        control.solver = chosen.name
         if ramp > -np.inf:
             descent = DescentInMemory(Ramp(problem, ramp), control, chosen)
             descended = descent.run(options.starts, start)
             return _solution(
-                presolved, control, chosen.name, descended.found, descended
+                presolved,
+                control,
+                descended.found,
+                descended,
             )
         known = None if start is None else start.pair
         if known is None or known.gap > control.tol * known.point.scale:
@@ -270,7 +274,7 @@ def solve_presolved(
             known = None if presolved.cut is None else null_pair(problem)
         first: Solve = partial(chosen.solve, start=start)
         found = prove(problem, control, known, first)
-        return _solution(presolved, control, chosen.name, found)
+        return _solution(presolved, control, found)
 
 
 def _start(presolved: Presolved, init: object) -> WarmStart | None:
@@ -329,7 +333,6 @@ class _Decisions:
 def _solution(
     presolved: Presolved,
     control: Control,
-    solver: str,
     found: Pair,
     descended: Descended | None = None,
 ) -> Solution:
@@ -373,7 +376,7 @@ def _solution(
         b=b,
         dual_weights=alpha,
         decided=decisions.samples,
-        solver=solver,
+        solver=control.solver,
         passes=problem.rows.passes.count,
         trace=[presolved.entry(entry) for entry in control.trace],
         classes=problem.classes,

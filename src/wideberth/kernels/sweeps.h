@@ -16,7 +16,7 @@
 /* Most Newton steps along a coordinate: rounding may keep them going. */
 #define MOST_STEPS 100
 /* Share of its slope at the start at which a coordinate counts as maximised. */
-#define FLAT 1e-6
+#define FLAT 1e-9
 
 #if defined(__GNUC__)
 #define INLINED static inline __attribute__((always_inline))

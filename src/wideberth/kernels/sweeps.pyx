@@ -257,6 +257,10 @@ cdef class Sweeps:
     def balance(self):
         return self.at.balance
 
+    def penalise(self, double beta, double pull):
+        """Go on with another β and λβ, from the same b."""
+        self.at.beta, self.pull = beta, pull
+
     @property
     def last_gap(self):
         return self.at.gap
@@ -272,7 +276,7 @@ cdef class Sweeps:
         left out come back once the others have a gap of half of what is asked for; or
         a tenth of that of all rows, and two epochs over all would have cost as much.
 
-        Returns the entries read and the rows visited, epochs over few rows included.
+        Returns the entries read and the rows visited.
         """
         cdef Py_ssize_t k = 0, visited
         cdef double entries = 0.0, rows = 0.0, left

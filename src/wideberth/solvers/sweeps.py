@@ -28,17 +28,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.kernels.sweeps import Sweeps
-from wideberth.problem import Certificate, Folded, Pair, Problem
-from wideberth.problem.limits import DEVICE_ENTRIES, EPS, LITTLE, MOST_STEPS
+from wideberth.problem import Certificate, Folded, Pair, PrimalPoint, Problem
+from wideberth.problem.limits import (
+    COPY_SHARE,
+    DEVICE_ENTRIES,
+    EPS,
+    LITTLE,
+    MOST_STEPS,
+)
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Best, Control, Solver
 from wideberth.solvers.cost import Cost
-from wideberth.solvers.newton import Newton
+from wideberth.solvers.newton import WALK_RESERVE, Newton
 from wideberth.solvers.second_order import (
     DualIterate,
     maximise_block,
     newton_on_face,
 )
+from wideberth.solvers.small import Small, is_small
+from wideberth.solvers.starts import WarmStart
 
 #: Entries of X swept in one compiled call, which nothing can interrupt: a choice, some
 #: milliseconds.
@@ -74,9 +82,20 @@ class Coordinate(Solver):
 
         Where sweeps have cost as much as Newton's method would, it takes over.
         """
-        ascent = Ascent(problem, control, decided)
+        return self._run(problem, control, start, decided, eager=False)
+
+    def _run(self, problem, control, start, decided, eager):
+        ascent = Ascent(problem, control, decided, eager)
         found = ascent.solve(None if start is None else start.dual.alpha)
-        return found or Newton().run(problem, control, None, decided)
+        return found or ascent.change_over(start)
+
+
+class SweepsFirst(Coordinate):
+    """Sweeps, and Newton's method as soon as it is predicted to be quicker."""
+
+    def run(self, problem, control, start, decided):
+        """Ascend from `start`, or from zero, and change over where that pays."""
+        return self._run(problem, control, start, decided, eager=True)
 
 
 class _Pace:
@@ -100,12 +119,13 @@ class _Pace:
         0 where nothing is known yet.
         """
         spent, gap = self.points[-1]
-        if gap <= goal or len(self.points) < 2:
+        if gap <= goal or gap <= 0 or len(self.points) < 2:
             return 0.0
         earlier = [point for point in self.points if point[0] <= spent / 2]
         then, before = max(earlier, default=self.points[0])
-        fall = math.log(before / gap)
-        return (spent - then) * math.log(gap / goal) / fall if fall > 0 else math.inf
+        if not (0 < gap < before < math.inf and goal > 0):
+            return math.inf
+        return (spent - then) * math.log(gap / goal) / math.log(before / gap)
 
     def stalled(self) -> bool:
         """Whether the gap has not been lower in the second half than in the first."""
@@ -135,8 +155,9 @@ class Ascent:
         self.cost, self.pace = Cost(problem), _Pace()
         self.aim = 0.5 * control.tol  # relative gap to sweep to
         self.relaxation = 1.0  # factor on λ of the proximal penalty of an intercept
-        self.certified_gap = math.inf  # of the last certificate
+        self.looked_at = math.inf  # gap when rows were last tried to be decided
         self.fewest = problem.n  # rows that an epoch was left with
+        self.entries = 0.0  # that sweeps have read
 
     def solve(self, init: np.ndarray | None) -> Pair | None:
         """Sweep until the gap of the full problem meets the tolerance.
@@ -156,11 +177,13 @@ class Ascent:
                 break
             near = self._sweep()
             left = self.pace.left(self.aim * self.scale)
-            if near or self.control.exhausted() or self._screening_pays(left):
+            if near or self.control.exhausted():
                 self._certify()
             elif self._newton_is_quicker(left):
                 return None
-            elif left > self._second_order_cost():
+            elif self._screening_pays(left):
+                self._certify()
+            elif not self._newton_fits and left > self._second_order_cost():
                 self._accelerate()
             if self.pace.stalled() and self.pace.spent > MOST_STEPS * self.cost.product:
                 if self._newton_fits:
@@ -231,10 +254,13 @@ class Ascent:
     def _sweep(self) -> bool:
         """Sweep half as much again as so far; whether the gap seems small enough."""
         control, sweeps, rows = self.control, self.sweeps, self.screener.problem.rows
-        most = min(self.pace.spent / 2, _CALL_ENTRIES)
+        most = min(self.entries / 2, _CALL_ENTRIES)
         epochs = 1 if self.gap == math.inf else control.max_iter - control.steps
         entries, visited = sweeps.run(epochs, most, self.aim)
-        control.steps += sweeps.epochs
+        self.entries += entries
+        self.at.s, self.at.balance = sweeps.s, sweeps.balance
+        sweeps.penalise(*self._proximal())
+        control.steps += math.ceil(visited / rows.n)
         rows.passes.add(visited)
         # Where few rows were swept the others may have a tenth of their gap still.
         self.gap = max(sweeps.last_gap, LITTLE * sweeps.gap)
@@ -249,7 +275,7 @@ class Ascent:
 
     # -- certificates ------------------------------------------------------------------
 
-    def _certify(self) -> Pair:
+    def _certify(self) -> None:
         """Evaluate α on the screened problem, d afresh; decide rows where that pays."""
         problem, at, told = self.screener.problem, self.at, self.gap
         dual = problem.dual_at(at.alpha)
@@ -259,17 +285,18 @@ class Ascent:
         passes = self.full.rows.passes.count
         self.control.record(passes, outcome.certificate, self.screener.counts)
         self.best.keep(outcome)
-        gap, self.certified_gap = outcome.gap, outcome.gap
-        if problem.intercept is not None and told < LITTLE * gap:
+        gap, self.looked_at = outcome.gap, outcome.gap
+        near = told <= self.aim * self.scale
+        if near and problem.intercept is not None and told < LITTLE * gap:
             self.relaxation *= 0.3  # λ is what keeps the gap open
-        elif told <= self.aim * self.scale:
+        elif near:
             self.aim *= 0.5  # sweeps told too small a gap
-        b, alpha = self.sweeps.b, at.alpha
+        self.screener.looks = int(self.pace.spent / self.cost.product)
         kept = self.screener.update(outcome, _LEAST_SCREENED, self._products_ahead())
-        if kept is not None:
-            alpha = alpha[kept]
-        self._begin(DualIterate.of(self.screener.problem, alpha), b)
-        return outcome
+        if kept is not None or near:
+            alpha = at.alpha if kept is None else at.alpha[kept]
+            new = DualIterate.of(self.screener.problem, alpha)
+            self._begin(new, self.sweeps.b)
 
     def _products_ahead(self) -> float:
         """What is left to sweep, in products with all rows."""
@@ -279,9 +306,10 @@ class Ascent:
 
     def _screening_pays(self, left: float) -> bool:
         """Whether a certificate costs little, and may decide many rows."""
-        if self.control.screening is None or 2 * self.cost.product > LITTLE * left:
+        self.looked_at = min(self.looked_at, self.pace.points[0][1])
+        if self.control.screening is None or self.cost.screening > LITTLE * left:
             return False
-        return self.gap <= LITTLE * self.certified_gap
+        return self.gap <= LITTLE * self.looked_at and left < math.inf
 
     # -- where sweeps are slow ---------------------------------------------------------
 
@@ -297,6 +325,24 @@ class Ascent:
             return left > self.cost.newton(self.fewest)
         whole = self.cost.newton(self.full.n)
         return left > whole and self.pace.spent > whole
+
+    def change_over(self, start: WarmStart | None) -> Pair:
+        """Newton's method, with the rows near the margin where the sweeps are.
+
+        Where these are most of all, it begins as if nothing were known; and from where
+        the sweeps began, if they found nothing better.
+        """
+        full, control = self.full, self.control
+        alpha = self.screener.reduction.unfold(self.at.alpha)
+        at = DualIterate.of(full, alpha)
+        point = full.at(full.noise.shape.prox(at.d, at.s))
+        rows = int(np.count_nonzero(_in_doubt(full, point, alpha)))
+        if start is None or point.value < start.point.value:
+            few = WALK_RESERVE * rows <= COPY_SHARE * full.n
+            start = WarmStart(full, point, alpha, rows=rows) if few else None
+        control.solver = Newton.name
+        solver = Small() if is_small(full) else Newton()
+        return solver.run(full, control, start, None)
 
     def _second_order_cost(self) -> float:
         """A step on the face takes about 100 products with its rows (news20)."""
@@ -329,6 +375,18 @@ class Ascent:
         center = self.sweeps.b - beta * self.at.balance
         fold = replace(fold, balance=fold.balance + center / beta)
         return replace(problem, intercept=1.0 / beta, folded=fold)
+
+
+def _in_doubt(problem: Problem, point: PrimalPoint, alpha: np.ndarray) -> np.ndarray:
+    """A mask of the rows whose bound is in doubt, or soon may be."""
+    slack = point.slack
+    inside = (alpha > 0) & (alpha < problem.weights)
+    wrong = np.where(slack > 0, alpha < problem.weights, alpha > 0)
+    doubtful = inside | wrong
+    # Rows as near to the margin as the doubtful ones are off may soon join them.
+    typical = slack[doubtful]
+    near = math.sqrt(float(typical @ typical) / max(typical.size, 1))
+    return doubtful | (np.abs(slack) <= near)
 
 
 def _vector(values: np.ndarray) -> np.ndarray:
