@@ -81,7 +81,7 @@ class Small(Newton):
         slack, few = self.slack, 0
         if start is not None:
             slack, few = start.point.slack, start.rows
-        few = int(WALK_RESERVE * few) if isinstance(few, int) else 0
+        few = few if isinstance(few, int) else 0
         found = solve_small(problem, control, slack, few)
         return super().run(problem, control, start, decided) if found is None else found
 
@@ -123,7 +123,7 @@ def _minimised(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """x = (w, t, b), α, and the relative gap that the steps got to."""
     n, least = problem.n, ROWS_PER_FEATURE * problem.rows.d
-    few, many = max(few, int(LITTLE * n)), int(COPY_SHARE * n)
+    few, many = max(int(WALK_RESERVE * few), int(LITTLE * n)), int(COPY_SHARE * n)
     small = _small_problem(problem)
     x, share, steps, read, gap = minimise(
         small, goal, _STEERING, least, many, slack, few

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.kernels.sweeps import Sweeps
-from wideberth.problem import Certificate, Folded, Pair, PrimalPoint, Problem
+from wideberth.problem import Certificate, Folded, Pair, Problem
 from wideberth.problem.limits import (
     COPY_SHARE,
     DEVICE_ENTRIES,
@@ -45,7 +45,7 @@ from wideberth.solvers.second_order import (
     maximise_block,
     newton_on_face,
 )
-from wideberth.solvers.small import Small, is_small
+from wideberth.solvers.small import Small, is_small, solve_small
 from wideberth.solvers.starts import WarmStart
 
 #: Entries of X swept in one compiled call, which nothing can interrupt: a choice, some
@@ -332,17 +332,22 @@ class Ascent:
         Where these are most of all, it begins as if nothing were known; and from where
         the sweeps began, if they found nothing better.
         """
-        full, control = self.full, self.control
+        full, control, control.solver = self.full, self.control, Newton.name
         alpha = self.screener.reduction.unfold(self.at.alpha)
         at = DualIterate.of(full, alpha)
-        point = full.at(full.noise.shape.prox(at.d, at.s))
-        rows = int(np.count_nonzero(_in_doubt(full, point, alpha)))
+        w = full.noise.shape.prox(at.d, at.s)
+        slack = full.slack(w, self.sweeps.b)
+        rows = int(np.count_nonzero(_in_doubt(full, slack, alpha)))
+        known = self.gap <= COPY_SHARE * self.scale
+        few = known and WALK_RESERVE * rows <= COPY_SHARE * full.n
+        if start is None and is_small(full):
+            found = solve_small(full, control, *((slack, rows) if few else ()))
+            return found or Newton().run(full, control)
+        point = full.at(w)
         if start is None or point.value < start.point.value:
-            few = WALK_RESERVE * rows <= COPY_SHARE * full.n
             start = WarmStart(full, point, alpha, rows=rows) if few else None
-        control.solver = Newton.name
         solver = Small() if is_small(full) else Newton()
-        return solver.run(full, control, start, None)
+        return solver.run(full, control, start)
 
     def _second_order_cost(self) -> float:
         """A step on the face takes about 100 products with its rows (news20)."""
@@ -377,9 +382,8 @@ class Ascent:
         return replace(problem, intercept=1.0 / beta, folded=fold)
 
 
-def _in_doubt(problem: Problem, point: PrimalPoint, alpha: np.ndarray) -> np.ndarray:
+def _in_doubt(problem: Problem, slack: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """A mask of the rows whose bound is in doubt, or soon may be."""
-    slack = point.slack
     inside = (alpha > 0) & (alpha < problem.weights)
     wrong = np.where(slack > 0, alpha < problem.weights, alpha > 0)
     doubtful = inside | wrong
