@@ -37,7 +37,7 @@ LESSONS = [
     ),
     (
         "With an intercept samples of two classes are not equal.",
-        "problem/equal_rows.py",
+        "problem/merge.py",
         "        signs, label = ones, (problem.y > 0).astype(np.int32)\n",
         "        signs, label = ones, np.zeros(n, dtype=np.int32)\n",
     ),
@@ -118,12 +118,6 @@ LESSONS = [
         "solvers/columns.py",
         "        if self.kept.size == self.full.rows.d:\n            return found\n",
         "        return found\n",
-    ),
-    (
-        "What is kept along a path depends on the radii.",
-        "solvers/extended_rows.py",
-        'names = ("rows", "radii", "folded", "intercept")',
-        'names = ("rows", "folded", "intercept")',
     ),
     (
         "A path of other data is not followed.",
