@@ -420,14 +420,14 @@ def test_newton_on_the_rows_in_doubt_ends_what_sweeps_crawl_along(
     monkeypatch, intercept, radius
 ):
     problem = ill_conditioned(C=1.0, radius=radius, intercept=intercept)
-    starts, finish = [], sweeps.Small.run
+    known, finish = [], sweeps.solve_small
 
-    def noted(self, problem, control, start, decided):
-        starts.append(start)
-        return finish(self, problem, control, start, decided)
+    def noted(problem, control, slack, rows):
+        known.append(rows)
+        return finish(problem, control, slack, rows)
 
-    monkeypatch.setattr(sweeps.Small, "run", noted)
+    monkeypatch.setattr(sweeps, "solve_small", noted)
     found = SweepsFirst().solve(problem, Control(1e-9, random=Random(0)))
     assert found.certificate.proves(1e-9)
-    assert len(starts) == 1
-    assert 0 < 2 * starts[0].rows <= problem.n
+    assert len(known) == 1
+    assert 0 < 2 * known[0] <= problem.n
