@@ -53,9 +53,6 @@ from wideberth.solvers.shrinking import least_rows
 _FIRST_WIDTH = 4.0
 #: Most by which the width falls from one minimum to the next (flat from 2.5 to 8).
 _FALL = 4.0
-#: Most by which the number of rows inside a band may change, either way, for a Gram
-#: matrix of some of them to serve on: a choice.
-_SIMILAR = 2.0
 #: Products with a row that conjugate gradients take: five or six steps of two each.
 _SOLUTION = 12
 
@@ -142,20 +139,18 @@ class Smoothed(ExtendedRows):
         gradients with all rows: then `driver.py` takes fewer steps than are left in
         narrow bands, each of which has fewer rows.
         """
-        cost = self.cost
-        return cost.gram(least_rows(self.problem)) <= 0.5 * _SOLUTION * cost.product
+        gram = self.cost.gram(least_rows(self.problem))
+        return 2 * gram <= _SOLUTION * self.cost.product
 
     def _narrow(self) -> None:
         """Lower h where complementarity takes up more than half of the tolerance.
 
-        It is about proportional to h². To a quarter: a narrow band has few rows, but
-        takes more steps where these are fewer than the features (0.1 takes 4 % less
-        time than 0.4 to a tolerance of 0.1, and on MNIST a sixth more to 1e-4).
+        It is about proportional to h², and is to become a quarter of the tolerance.
         """
         whole = self.control.target * self.point.scale
-        if self.complementarity > 0.5 * whole:
-            enough = self.width * (0.25 * whole / self.complementarity) ** 0.5
-            self.width = max(self.width / _FALL, enough)
+        if 2 * self.complementarity > whole:
+            quarter = self.width * (0.25 * whole / self.complementarity) ** 0.5
+            self.width = max(self.width / _FALL, quarter)
             self._weigh()
 
     def _found(self, alpha: np.ndarray, combined=None, over=False) -> Pair | None:
@@ -197,7 +192,8 @@ class Smoothed(ExtendedRows):
 
     def _shares(self, slack: np.ndarray) -> np.ndarray:
         """a, the derivative of φ_h."""
-        return np.clip(slack / self.width + 0.5, 0.0, 1.0)
+        share = 0.5 + slack / self.width
+        return np.clip(share, 0.0, 1.0)
 
     def _model(self, step: np.ndarray, margins: np.ndarray) -> np.ndarray:
         """α after a step as its linear model has it, within bounds."""
@@ -262,12 +258,13 @@ class Smoothed(ExtendedRows):
     def _band_gram(self, inside: np.ndarray) -> tuple[np.ndarray, bool]:
         """The Gram matrix of the band, and whether it is one of all rows `inside`.
 
-        One of a sample serves on at the same width.
+        One of a sample serves again at the same width, while the band has at least half
+        and at most twice as many rows.
         """
         if self.sampled is not None:
             gram, width, size = self.sampled
-            similar = size <= _SIMILAR * inside.size <= _SIMILAR**2 * size
-            if width == self.width and similar:
+            sizes = size, inside.size
+            if width == self.width and max(sizes) <= 2 * min(sizes):
                 return gram, False
         chosen, weights = self._sample(inside)
         gram, exact = self._gram(chosen, weights), chosen is inside
