@@ -14,7 +14,7 @@ from wideberth.data.chunks import Classes, DataError, Terms
 from wideberth.data.opening import names_values, open_labelled
 from wideberth.data.sources import Source
 from wideberth.noise import as_shape
-from wideberth.noise.read_errors import check_errors_alone
+from wideberth.noise.reading import check_errors_alone
 from wideberth.notes import null_model
 from wideberth.problem.diagnosis import blur
 from wideberth.problem.labels import distinct, two_classes

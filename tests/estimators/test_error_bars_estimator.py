@@ -24,7 +24,7 @@ from wideberth import (
     solve,
 )
 from wideberth.estimators.training_data import RowsInMemory, binary_problems
-from wideberth.noise.read_errors import read_errors
+from wideberth.noise.reading import read_errors
 from wideberth.plotting import CertifiedAccuracyDisplay, MarginDisplay
 
 RNG = np.random.default_rng(7)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import wideberth.noise.covariances as covariances_module
+import wideberth.noise.error_bars as covariances_module
 import wideberth.problem.folded as folded_module
 import wideberth.problem.problem as problem_module
 import wideberth.problem.rounding as rounding_module

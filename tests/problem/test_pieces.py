@@ -18,7 +18,7 @@ from wideberth.noise import (
     SumOfEllipsoids,
     covariance,
 )
-from wideberth.noise.read_errors import read_variances
+from wideberth.measurement.tables import read_variances
 from wideberth.problem import Problem, equal_rows
 from wideberth.problem.common_values import CommonValues
 from wideberth.problem.diagnosis import blur, out_of_range

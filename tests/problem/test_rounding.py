@@ -29,7 +29,7 @@ from wideberth.noise import (
 )
 from wideberth.noise.error_bars import smooth_tangents
 from wideberth.noise.sets import Noise
-from wideberth.noise.shape import ScaledShape
+from wideberth.noise.shapes import ScaledShape
 from wideberth.notes import not_converged, shortfall
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate

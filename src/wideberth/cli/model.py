@@ -39,8 +39,8 @@ _TRUSTED = (
     "wideberth.measurement.true_features.TrueFeatures",
     "wideberth.measurement.population.Population",
     "wideberth.measurement.uncertainty.PopulationUncertainty",
-    "wideberth.noise.polyhedra.Box",
-    "wideberth.noise.polyhedra.CrossPolytope",
+    "wideberth.noise.shapes.Box",
+    "wideberth.noise.shapes.CrossPolytope",
 )
 #: Where the types of model files of version 0.1 are now.
 _MOVED = {

@@ -20,7 +20,7 @@ from wideberth.data.chunks import Chunk, Terms
 from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
 from wideberth.data.sources import Source
-from wideberth.noise.read_errors import read_errors
+from wideberth.noise.reading import read_errors
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.equal_rows import WORTH_MERGING, EqualRows, merged

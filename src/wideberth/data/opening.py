@@ -27,7 +27,7 @@ from wideberth.data.names import Names
 from wideberth.data.sources import ArraySource, ChunkSource, Source
 from wideberth.data.streams import LABEL, File, explained, kind_of
 from wideberth.data.table import Format, Reader, Request, Table
-from wideberth.noise.read_errors import in_order_of
+from wideberth.noise.reading import in_order_of
 from wideberth.problem.arrays import is_dask, is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES
 

@@ -17,7 +17,7 @@ from wideberth.data.chunks import Checksum, Chunk, checksum
 from wideberth.data.errors import DataError, listed
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
 from wideberth.data.sampling import Drawn, KeyedDraw
-from wideberth.noise.read_errors import in_order_of
+from wideberth.noise.reading import in_order_of
 from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import check_number, refuse_masked

@@ -34,7 +34,8 @@ from wideberth.measurement.population import Posterior
 from wideberth.measurement.tables import BLOCK
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.noise import Covariances, Posteriors, keeps_apart
-from wideberth.noise.read_errors import in_order_of, read_variances
+from wideberth.measurement.tables import read_variances
+from wideberth.noise.reading import in_order_of
 from wideberth.noise.sums import ratio
 from wideberth.problem.arrays import host
 from wideberth.problem.feature_names import feature_names

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from wideberth.noise import as_noise
-from wideberth.noise.read_errors import in_order_of, in_the_middle, with_errors
+from wideberth.noise.reading import errors_beside, in_order_of, in_the_middle
 from wideberth.noise.sets import Noise, Sets, SumOfSets
 from wideberth.problem.arrays import (
     at_least,
@@ -149,7 +149,7 @@ class Problem:
         sets: Sets = as_noise(noise, X.shape[1], names)
         if X_err is not None:
             X_err = in_order_of(X_err, given)
-            sets = with_errors(X, X_err, statement.error_shape, noise, names)
+            sets = errors_beside(X, X_err, statement.error_shape, names, noise)
         return cls.from_matrix(X, y, sets, statement)
 
     @classmethod
