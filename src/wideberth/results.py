@@ -6,15 +6,19 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from wideberth.notes import not_converged
-from wideberth.problem.arrays import host, namespace
+from wideberth.problem.arrays import Array, host, namespace
 from wideberth.problem.certificate import Certificate
 from wideberth.solvers.base import Control
 from wideberth.solvers.ramp import Ending
+
+#: Masks of the samples at α* = 0 and at α* = c; None where they are not known.
+Decisions = tuple[Array | None, Array | None]
+#: How many samples are undecided, saturated and removed.
+Counts = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class RampDescent:
     """
 
     ramp: float
-    left_out: Any = field(repr=False)
+    left_out: Array | None = field(repr=False)
     objectives: tuple[float, ...]
     start: str
     ending: Ending
@@ -104,14 +108,16 @@ class Solution:
 
     w: np.ndarray
     b: float
-    dual_weights: Any = field(repr=False, compare=False)
+    dual_weights: Array | Callable[[], Array | None] | None = field(
+        repr=False, compare=False
+    )
     certificate: Certificate
     converged: bool
     solver: str
     n_iter: int
     passes: float
     seconds: float
-    decided: Any = field(repr=False, compare=False)
+    decided: Decisions | Callable[[], Decisions] = field(repr=False, compare=False)
     trace: list[dict] = field(repr=False, default_factory=list)
     notes: tuple[Warning, ...] = ()
     classes: np.ndarray = field(default_factory=lambda: np.array([-1, 1]))
@@ -268,10 +274,12 @@ class PathPoint:
     trace: list[dict] = field(repr=False)
     alpha: np.ndarray | None = field(repr=False, default=None)
     #: How many samples are undecided, saturated and removed, or what computes that.
-    decided: Any = field(repr=False, compare=False, default=(0, 0, 0))
+    decided: Counts | Callable[[], Counts] = field(
+        repr=False, compare=False, default=(0, 0, 0)
+    )
 
     @cached_property
-    def _counts(self) -> tuple[int, int, int]:
+    def _counts(self) -> Counts:
         return self.decided() if callable(self.decided) else self.decided
 
     @property
@@ -289,7 +297,7 @@ class PathPoint:
 
 
 #: Arrays of a path, the number of each point that they hold, and what stands for none.
-_ARRAYS: dict[str, tuple[str, Any]] = {
+_ARRAYS: dict[str, tuple[str, float]] = {
     "intercepts": ("b", np.nan),
     "objectives": ("objective", np.nan),
     "gaps": ("gap", np.nan),

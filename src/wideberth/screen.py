@@ -102,10 +102,7 @@ def screen(
     null = null_point(problem)
     point = point if tells_something(point, null) else null
     pair = Pair(point, dual)
-    if features:
-        found, zero = screen_both(problem, pair, region=region, test=test)
-        found = replace(found, removed_features=zero)
-    else:
-        found = screen_points(problem, pair, region=region, test=test)
+    with_features = screen_both if features else screen_points
+    found = with_features(problem, pair, region=region, test=test)
     where = None if found.region is None else found.region.restored(units)
     return replace(found, region=where)

@@ -361,7 +361,7 @@ def _solution(
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
         noisy = bool((dual.alpha * problem.radii).any())
         penalised = problem.penalty > 0
-        left = descent is not None and bool(descent.left_out.any())
+        left = descent is not None and bool(host(descent.left_out).any())
         return null_model(str(Bracket(*bounds)), noisy, penalised, left)
 
     return certified_solution(

@@ -42,7 +42,8 @@ def examine_features(seeds: range) -> dict[tuple[str, str], Counter]:
         features["problems"] += 1
         samples["problems"] += 1
         for pair in pairs(exact[0], rng, rng.choice(LEVELS, size=2, replace=False)):
-            partition, zero = screen_both(reference.problem, pair)
+            partition = screen_both(reference.problem, pair)
+            zero = partition.removed_features
             features["zeros"] += exact[0].zeros
             features["decisions"] += int(zero.sum())
             features["wrong"] += max(each.wrong(zero) for each in exact)

@@ -350,16 +350,16 @@ def test_turned_axes_widen_every_bound(monkeypatch):
     problem, Z, move, rng = draw(0)
     region = region_of(problem, Z, rng, "l2")
     pair, axes = pair_of(problem, rng), rng.exponential(size=problem.n)
-    ball = decisions._Ball.of(problem, pair, "midpoint")
-    before = ball.bounds(problem, pair)
+    ball = regions.scaled_ball(problem, pair)
+    before = bounds.separable(problem, ball)(slice(None))
     of_axes = lambda self, rows=slice(None): axes[rows]  # noqa: E731
     monkeypatch.setattr(type(problem), "axes_error", of_axes)
     slack = bounds.RowTerms.of(problem, region, slice(1, 4)).slack
     size = np.linalg.norm(Z, axis=1) + move
     expected = region.norm_bound * (g(4 * 4 + 64) * size + axes)
     np.testing.assert_allclose(slack, expected[1:4])
-    after = ball.bounds(problem, pair)
-    np.testing.assert_allclose(after[0], before[0])
+    after = bounds.separable(problem, ball)(slice(None))
+    np.testing.assert_allclose(after[0], before[0] - ball.norm_bound * axes)
     np.testing.assert_allclose(after[1], before[1] + ball.norm_bound * axes)
 
 
@@ -368,11 +368,11 @@ def test_turned_axes_widen_every_bound(monkeypatch):
 
 @pytest.mark.parametrize(("seed", "shape"), CASES)
 @pytest.mark.parametrize("apart", [0.0, 0.2, 4.0])
-def test_margins_at_hand_move_by_no_more_than_the_ball_allows(seed, shape, apart):
-    problem, Z, move, rng = draw(seed, shape)
+def test_the_scaled_ball_holds_the_midpoint_ball(seed, shape, apart):
+    problem, _, _, rng = draw(seed, shape)
     pair = pair_of(problem, rng, apart=apart)
     point, dual = pair.point, pair.dual
-    ball = decisions._Ball.of(problem, pair, "midpoint")
+    ball = regions.scaled_ball(problem, pair)
     inner = regions.midpoint_radius(problem, pair)
     middle, square = (point.w + dual.w) / 2, point.w @ point.w
     factor = max(middle @ point.w / square, 0.0)
@@ -380,43 +380,19 @@ def test_margins_at_hand_move_by_no_more_than_the_ball_allows(seed, shape, apart
     radius = (inner + offset) * (1 + g(4 + 8))
     longest = max(1, factor) * np.sqrt(square) + np.linalg.norm(dual.w) + radius
     np.testing.assert_allclose(
-        (ball.factor, ball.b, ball.inner, ball.radius, ball.norm_bound),
-        (factor, (point.b + dual.b) / 2, inner, radius, longest),
+        (ball.b, ball.radius, ball.norm_bound),
+        ((point.b + dual.b) / 2, radius, longest),
     )
-    level, reach = ball.bounds(problem, pair)
-    b = ball.b if problem.intercept else 0.0
-    extra = 1 / problem.intercept if problem.intercept else 0.0
-    error = 2 * g(4 * 4 + 64)
-    for i in range(problem.n):
-        kappa = problem.radii[i] * problem.noise.sets.support(point.w)
-        own = factor * (Z[i] @ point.w - kappa)
-        size, length = np.linalg.norm(Z[i]) + move[i], np.sqrt(Z[i] @ Z[i] + extra)
-        numbers = 1 + factor + ball.norm_bound * size
-        if problem.intercept is not None:
-            own += problem.y[i] * b
-            numbers += abs(b) + (1 + factor) * abs(point.b) + radius * np.sqrt(extra)
-        assert level[i] == pytest.approx(own)
-        assert reach[i] == pytest.approx(radius * (length + move[i]) + error * numbers)
-
-
-def test_the_ball_at_hand_of_the_paper_is_its_own():
-    problem, _, _, rng = draw(1)
-    pair = pair_of(problem, rng)
-    ball, gap = (
-        decisions._Ball.of(problem, pair, "gap"),
-        regions.gap_ball(problem, pair),
-    )
-    assert (ball.factor, ball.b) == (1.0, gap.b)
-    assert ball.radius == ball.inner == gap.radius
-    assert ball.norm_bound == gap.norm_bound
+    np.testing.assert_allclose(ball.w, factor * point.w)
+    np.testing.assert_allclose(ball.margins, factor * point.margins)
 
 
 def test_a_point_at_zero_is_its_own_multiple():
     problem, _, _, rng = draw(0)
     pair = pair_of(problem, rng)
     pair.point.w = np.zeros(4)
-    ball = decisions._Ball.of(problem, pair, "midpoint")
-    assert ball.factor == 1.0
+    ball = regions.scaled_ball(problem, pair)
+    np.testing.assert_array_equal(ball.margins, pair.point.margins)
     inner = regions.midpoint_radius(problem, pair)
     half = np.linalg.norm(pair.dual.w) / 2
     assert ball.radius == pytest.approx((inner + half) * (1 + g(4 + 8)))
@@ -424,13 +400,13 @@ def test_a_point_at_zero_is_its_own_multiple():
 
 @pytest.mark.parametrize(("seed", "shape"), CASES)
 @pytest.mark.parametrize("kind", ["midpoint", "ellipsoid"])
-def test_in_doubt_is_what_a_narrower_test_might_decide(seed, shape, kind):
+def test_in_doubt_is_what_a_narrower_test_might_decide(seed, shape, kind, monkeypatch):
     problem, Z, move, rng = draw(seed, shape)
     pair = pair_of(problem, rng)
     if seed % 4 == 3:
         pair.dual.s = 0.0
-    ball = decisions._Ball.of(problem, pair, kind)
-    ball = replace(ball, inner=ball.inner * 0.3)
+    ball = regions.scaled_ball(problem, pair)
+    inner = regions.midpoint_radius(problem, pair)
     lower, upper = (rng.normal(size=problem.n) for _ in range(2))
     free = rng.random(problem.n) < 0.8
     found = SimpleNamespace(free=free, lower=lower, upper=upper)
@@ -444,9 +420,10 @@ def test_in_doubt_is_what_a_narrower_test_might_decide(seed, shape, kind):
         for i in range(problem.n)
         if free[i]
         and abs(1 - (lower[i] + upper[i]) / 2)
-        > narrow * ball.inner * max(np.linalg.norm(Z[i]) - move[i], 0.0)
+        > narrow * 0.3 * inner * max(np.linalg.norm(Z[i]) - move[i], 0.0)
     ]
-    assert ball.in_doubt(problem, pair, kind, found).tolist() == expected
+    monkeypatch.setattr(decisions, "midpoint_radius", lambda *pair: 0.3 * inner)
+    assert decisions._in_doubt(problem, pair, kind, ball, found).tolist() == expected
 
 
 # -- features (theory §10) -------------------------------------------------------------
@@ -533,7 +510,7 @@ def test_what_is_known_of_free_samples_is_that_of_10(seed, kind, monkeypatch):
     size += np.linalg.norm(beyond) + np.linalg.norm(center)
     size += c[full] @ np.linalg.norm(Z[full], axis=1) + unit * c[full].sum()
     assert free.size == pytest.approx(size)
-    assert free.share == pytest.approx(g(8 * (n + d + 16)) + 4 * 0.013)
+    assert free.relative == pytest.approx(g(8 * (n + d + 16)) + 4 * 0.013)
     assert free.slack_error == pytest.approx(2 * c[at] @ case.errors)
     small = free.problem
     folded = 0.0 if small.folded is None else small.folded.rounding
@@ -550,7 +527,7 @@ def right_side(case, k, sign, lam, stored=False):
     Cells that are not `stored` add nothing, or less than nothing.
     """
     free, at = case.free, case.kind_of == 0
-    c, u, beta, share = case.problem.weights[at], free.slack, free.budget, free.share
+    c, u, beta, share = case.problem.weights[at], free.slack, free.budget, free.relative
     g_k = sign * case.X[at, k] - case.e[at, k]
     h = g_k - free.rows @ lam
     length, square = np.linalg.norm(lam), sum(free.costs * lam**2)
@@ -580,7 +557,7 @@ def test_the_right_side_is_that_of_10(seed, kind, monkeypatch):
     small = 1e-3 if seed % 4 else 1.0  # else rounding drowns what is proven
     free = replace(
         case.free,
-        share=small * case.free.share,
+        relative=small * case.free.relative,
         budget=0.02 * case.free.budget,
         t=case.free.t + 2.0 * (seed % 5 == 0),
     )

@@ -21,8 +21,13 @@ from wideberth.screening import (
     screen_at_hand,
     screen_points,
 )
-from wideberth.screening.decisions import _Ball, _intercept_bracket
-from wideberth.screening.regions import REGIONS, build_region
+from wideberth.screening.decisions import _intercept_bracket
+from wideberth.screening.regions import (
+    REGIONS,
+    build_region,
+    midpoint_radius,
+    scaled_ball,
+)
 from wideberth.screening.tests import TESTS, quick_test, separable
 from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper import load
@@ -74,9 +79,10 @@ def test_the_ball_about_a_multiple_of_w_reaches_as_far_as_the_midpoint_is_off():
     problem = Problem.from_data(X, y, C=1e-3, intercept=None)
     dual = problem.dual_at(problem.weights)  # all saturated: the optimum, G = ½‖w−w*‖²
     across = np.linalg.norm(dual.w) * np.linalg.svd(dual.w[None])[2][-1]
-    ball = _Ball.of(problem, Pair(problem.at(dual.w + across), dual), "midpoint")
-    apart = np.linalg.norm(dual.w - ball.factor * (dual.w + across))
-    assert apart > 1.2 * ball.inner  # which is where the midpoint ball ends
+    pair = Pair(problem.at(dual.w + across), dual)
+    ball = scaled_ball(problem, pair)
+    apart = np.linalg.norm(dual.w - ball.w)
+    assert apart > 1.2 * midpoint_radius(problem, pair)  # where the midpoint ball ends
     assert apart <= ball.radius
 
 

@@ -56,7 +56,9 @@ class Chunks(Batches):
         self.beyond: Beyond | None = None
         # Labels and weights per row are kept beside them.
         kept = source.spares(12 * (source.n or 0))
-        self.distinct = DistinctRows(TABLE_SHARE * self.capacity, kept)
+        self.distinct: DistinctRows | None = DistinctRows(
+            TABLE_SHARE * self.capacity, kept
+        )
         self.checked = False  # whether all rows were, by a first read
 
     def without(self, beyond: Beyond | None) -> Chunks:
@@ -83,8 +85,8 @@ class Chunks(Batches):
     def collapsed(self) -> Collapsed | None:
         """The problem on few distinct rows, where the first pass found no others."""
         distinct, self.distinct = self.distinct, None  # asked for once
-        problem = distinct.problem()
-        if problem is None:
+        problem = None if distinct is None else distinct.problem()
+        if distinct is None or problem is None:
             return None
         return Collapsed(self, distinct, problem)
 

@@ -7,11 +7,38 @@ bridges between the two. NumPy arrays take NumPy's own functions, without a wrap
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
+from typing import Protocol
 
 import array_api_compat
 import numpy as np
 import scipy.sparse as sp
+
+
+class Array(Protocol):
+    """An array of NumPy or of another library, such as CuPy or PyTorch.
+
+    These are the operations that the code uses on arrays whose library it does not
+    know; anything else goes through `namespace` and the functions below.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> object: ...
+    @property
+    def T(self) -> Array: ...
+    def __getitem__(self, key, /) -> Array: ...
+    def __setitem__(self, key, value, /) -> None: ...
+    def __add__(self, other, /) -> Array: ...
+    def __sub__(self, other, /) -> Array: ...
+    def __mul__(self, other, /) -> Array: ...
+    def __rmul__(self, other, /) -> Array: ...
+    def __matmul__(self, other, /) -> Array: ...
+    def __and__(self, other, /) -> Array: ...
+    def __or__(self, other, /) -> Array: ...
+    def __invert__(self) -> Array: ...
+    def __abs__(self) -> Array: ...
 
 
 def is_dask(data) -> bool:
@@ -29,7 +56,7 @@ def is_foreign(array) -> bool:
     return bool(array_api_compat.is_array_api_obj(array))
 
 
-def namespace(array) -> Any:
+def namespace(array) -> ModuleType:
     """The module whose functions take this array."""
     if isinstance(array, np.ndarray | np.generic):
         return np

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
@@ -95,7 +94,7 @@ def _no_label(value, place: int) -> ValueError:
 
 def refuse_mixture(labels: list) -> None:
     """Refuse labels of which some are text and some are not: they have no order."""
-    first: dict[str, Any] = {}
+    first: dict[str, object] = {}
     for label in labels:
         first.setdefault(_kind(label), label)
     if len(first) > 1:

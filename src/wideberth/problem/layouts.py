@@ -108,7 +108,7 @@ class DenseRows(Rows):
                 scaled = block * root[rows, None]
             else:
                 scaled = buffer[: block.shape[0]]
-                np.multiply(block, root[rows, None], out=scaled)
+                np.multiply(host(block), root[rows, None], out=scaled)
             gram += host(scaled.T @ scaled)
             if E is not None:
                 cross += host(block.T @ E[rows, :])
@@ -223,7 +223,7 @@ class SparseRows(Rows):
     def _gram_dense(self, a, E, gram, cross):
         root, size = np.sqrt(a), max(CACHED_ENTRIES // self.d, 1)
         for rows, sparse in self._pieces(size):
-            block = sparse.toarray()
+            block = host(sparse)
             if E is not None:
                 cross += block.T @ E[rows]
             block *= root[rows, None]

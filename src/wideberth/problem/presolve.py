@@ -248,13 +248,9 @@ def presolve(
         presolved = replace(presolved, turned=turned, turned_back=back)
     if sigma == stretch == kappa == 1.0:
         return presolved
-    rows = {}
-    if sigma != 1.0:
-        rows = problem.each_rows(partial(_divided, sigma=sigma))
     with np.errstate(over="ignore", under="ignore"):
-        changed = replace(
-            problem,
-            **rows,
+        changed = problem.with_rows(
+            partial(_divided, sigma=sigma),
             weights=problem.weights * sigma * sigma / kappa,
             noise=problem.noise.divided(sigma, stretch),
             intercept=_penalty(problem.intercept, sigma),
@@ -274,6 +270,8 @@ def _kappa(problem: Problem) -> float:
 
 
 def _divided(rows: Rows, sigma: float) -> Rows:
+    if sigma == 1.0:
+        return rows
     return as_rows(rows.X.astype(np.float64) * (1 / sigma), rows.y)
 
 

@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -209,13 +208,13 @@ class Problem:
 
     def with_labels(self, y: np.ndarray, classes: np.ndarray | None = None) -> Problem:
         """Return the same samples under other labels, −1 and +1 for two classes."""
-        rows = self.each_rows(lambda rows: rows.with_labels(y))
-        return replace(self, classes=classes, **rows)
+        return self.with_rows(lambda rows: rows.with_labels(y), classes=classes)
 
-    def each_rows(self, change: Callable[[Rows], Rows]) -> dict[str, Any]:
-        """The fields that hold rows, changed."""
-        held = {"rows": self.rows, "measured": self.measured}
-        return {name: change(part) for name, part in held.items() if part is not None}
+    def with_rows(self, change: Callable[[Rows], Rows], **changes) -> Problem:
+        """Return the problem with its rows changed, and other `changes` of fields."""
+        measured = None if self.measured is None else change(self.measured)
+        fields = {"rows": change(self.rows), "measured": measured}
+        return replace(self, **fields | changes)
 
     def with_weights(self, weights: np.ndarray) -> Problem:
         """Return the same samples under other weights c."""
@@ -256,16 +255,17 @@ class Problem:
 
     def take(self, J, **changes) -> Problem:
         """Return the problem of the samples J, and other `changes` of its fields."""
-        part = self.each_rows(lambda rows: rows.take(J))
-        part |= {"weights": pick(self.weights, J), "noise": self.noise.take(J)}
-        part["m"] = None if self.m is None else pick(self.m, J)
-        return replace(self, **part | changes)
+        part = {
+            "weights": pick(self.weights, J),
+            "noise": self.noise.take(J),
+            "m": None if self.m is None else pick(self.m, J),
+        }
+        return self.with_rows(lambda rows: rows.take(J), **part | changes)
 
     def with_features(self, columns: np.ndarray) -> Problem:
         """Return the problem of the features `columns`, all other weights being 0."""
-        return replace(
-            self,
-            **self.each_rows(lambda rows: rows.take_columns(columns)),
+        return self.with_rows(
+            lambda rows: rows.take_columns(columns),
             noise=self.noise.restricted(columns),
             folded=None if self.folded is None else self.folded.restricted(columns),
         )

@@ -22,12 +22,13 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem.arrays import (
+    Array,
     fill,
     float64,
     host,
@@ -349,15 +350,15 @@ class Rows(ABC):
     def _block_rows(self) -> int:
         """How many rows are multiplied at a time."""
 
-    def _blocks(self) -> Iterator[tuple[slice, Any]]:
+    def _blocks(self) -> Iterator[tuple[slice, Array]]:
         """Consecutive blocks of rows as float64."""
         return self._pieces(self._block_rows)
 
-    def _batches(self) -> Iterator[tuple[slice, Any]]:
+    def _batches(self) -> Iterator[tuple[slice, Array]]:
         """Consecutive pieces of rows as float64, small enough to stay in cache."""
         return self._pieces(self._batch_rows)
 
-    def _pieces(self, size: int) -> Iterator[tuple[slice, Any]]:
+    def _pieces(self, size: int) -> Iterator[tuple[slice, Array]]:
         for start in range(0, self.n, size):
             rows = slice(start, min(start + size, self.n))
             yield rows, self._block(rows)

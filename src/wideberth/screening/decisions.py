@@ -2,9 +2,9 @@
 
 A sample whose robust margin is above its target everywhere in a region that contains
 the optimum has α_i* = 0 (removed); one whose margin is below it everywhere has α_i* =
-c_i (saturated). The others stay free (theory §5). Decisions leave a smaller problem.
-Saturated samples still pull at the solution: they are folded into one linear and one
-norm term, and no row of a decided sample is read again (theory §3).
+c_i (saturated). The others stay free (theory §5). Decisions leave a smaller problem:
+saturated samples are folded into one linear and one norm term, and no row of a decided
+sample is read again (theory §3).
 
 Public: `Partition`, the decisions; `screen_points` and `screen_at_hand`, which make
 them from a pair of points; `decide`, which makes them from bounds on margins;
@@ -20,20 +20,26 @@ from operator import mul
 import numpy as np
 
 from wideberth.problem import Folded, Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import fill, host, is_foreign, largest, masked, namespace
+from wideberth.problem.arrays import fill, is_foreign, largest, masked, namespace
 from wideberth.problem.limits import BLOCK_ROWS, EPS, LITTLE
 from wideberth.problem.rounding import accurate_sum, chain, summed, totals_rounding
 from wideberth.problem.rows import gamma
-from wideberth.screening.regions import Region, build_region, gap_ball, midpoint_radius
-from wideberth.screening.tests import TESTS, nameable_tests, quick_test
+from wideberth.screening.regions import (
+    Region,
+    build_region,
+    gap_ball,
+    midpoint_radius,
+    scaled_ball,
+)
+from wideberth.screening.tests import TESTS, nameable_tests, quick_test, separable
 
-#: Number of places that are sorted at once rather than halved first: a choice (a sort
-#: of so many takes about as long as halving them).
-_SORTED = 1024
 #: Number of reads of all rows that a smaller copy of them costs: its rows and norms,
 #: the folded rows, the final certificate (6 and 8 cost no problem of
 #: `make bench-screening` any pass, 4 does).
 COPY_READS = 6
+
+#: Two numbers, the lower one first.
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -143,9 +149,7 @@ def decide(
     return Partition(removed, saturated, lower, upper, region)
 
 
-def _intercept_bracket(
-    problem: Problem, lower, upper, b: float = 0.0
-) -> tuple[float, float]:
+def _intercept_bracket(problem: Problem, lower, upper, b: float = 0.0) -> Interval:
     """Bounds on b* when every robust margin without b lies in [lower, upper] (§4.4).
 
     The slope of P in b jumps by c_i at y_i(m_i−ψ_i); it is largest where all jumps come
@@ -173,25 +177,20 @@ def _intercept_bracket(
     return b_low - wiggle * (1 + abs(b_low)), b_high + wiggle * (1 + abs(b_high))
 
 
-def _first_reaching(at, weights, start: float, level: float, near) -> float:
+def _first_reaching(
+    at: np.ndarray, weights: np.ndarray, start: float, level: float, near: Interval
+) -> float:
     """The least place at which `start` and the weights up to there come to `level`.
 
-    −∞ where the start does, or none. Rows beyond the places `near`, and then half of
-    those left, are summed without sorting them.
+    −∞ where the start does, or no place. Only places in the interval `near` are sorted
+    where the sums at its ends show that the answer is there.
     """
     if start >= level:
         return -np.inf
-    pivots = list(near)
-    while at.size > _SORTED:
-        guessed = bool(pivots)
-        pivot = pivots.pop() if guessed else float(np.median(at[:: at.size // _SORTED]))
-        below = at <= pivot
-        reached = start + accurate_sum(weights[below])
-        if reached < level:
-            start, below = reached, ~below
-        elif below.all() and not guessed:  # most places are this one
-            break
-        at, weights = at[below], weights[below]
+    below, inside = at <= near[0], (at > near[0]) & (at <= near[1])
+    before = start + accurate_sum(weights[below])
+    if before < level <= before + accurate_sum(weights[inside]):
+        start, at, weights = before, at[inside], weights[inside]
     order = np.argsort(at)
     places = np.flatnonzero(start + np.cumsum(weights[order]) >= level)
     return float(at[order[places[0]]]) if places.size else -np.inf
@@ -204,31 +203,22 @@ def screen_at_hand(problem: Problem, pair: Pair, region: str) -> Partition:
     """Decide by the margins of the primal point; read few rows, or none.
 
     A solver knows the margins at its primal point w, and those at w(α) only by a
-    product. But near the optimum, and along a path in C, w(α) is nearly a multiple of
-    w. With f the best multiple for the midpoint c = (w + w_α)/2 of theory §4.2, and r
-    the radius there,
-
-        ‖w* − fw‖ ≤ R = r + ‖c − fw‖,     ψ_i(w*) ∈ fψ_i(w) ± R(‖z_i‖ + L_i),
-
-    since κ_i is homogeneous and has the Lipschitz constant L_i. No row is read for
-    that. The tests of `tests.py` over the `region` are narrower, and read rows. Their
-    bounds move by no less than r(‖z_i‖ − L_i)/√(1 + κL²), L that of the shape and κ its
+    product. The optimum is in a ball about a multiple of w, too (`scaled_ball`), over
+    which the separable test reads no row. Other tests over the `region` are narrower,
+    and read rows. Their bounds move by no less than r(‖z_i‖ − L_i)/√(1 + κL²), r the
+    radius of the midpoint ball, L the Lipschitz constant of the shape and κ its
     curvature (§4.3'), so they can decide none but samples that are farther than this
     from their target. If these are more than a tenth of all, their rows are read; those
     in another array library are not.
-
-    Rounding. fψ_i is made from the slack by a few operations on numbers of at most
-    |m_i| + |b| + W(‖z_i‖ + L_i), W a bound on all norms, and the margins in it are off
-    by γ_{d+4} of the last: twice γ_{4d+64} of their sum is more than all of it.
     """
-    ball = _Ball.of(problem, pair, region)
-    level, reach = ball.bounds(problem, pair)
-    lower, upper, b = level - reach, level + reach, pair.point.b
+    ball = (gap_ball if region == "gap" else scaled_ball)(problem, pair)
+    lower, upper = separable(problem, ball)(slice(None))
+    b = pair.point.b
     found = decide(problem, lower, upper, b=b)
     few = LITTLE * problem.n
     if region == "gap" or is_foreign(problem.y) or found.counts[0] <= few:
         return found
-    doubtful = ball.in_doubt(problem, pair, region, found)
+    doubtful = _in_doubt(problem, pair, region, ball, found)
     if doubtful.size <= few:
         return found
     point = replace(pair.point, margins=pair.point.margins[doubtful])
@@ -242,72 +232,21 @@ def screen_at_hand(problem: Problem, pair: Pair, region: str) -> Partition:
     return decide(problem, lower, upper, b=b)
 
 
-@dataclass(frozen=True)
-class _Ball:
-    """All (w, √λ_b b) within `radius` of `factor`·w and √λ_b `b`: the optimum is there.
-
-    `inner` is the radius about the midpoint itself; no w here is longer than
-    `norm_bound`.
-    """
-
-    factor: float
-    b: float
-    radius: float
-    inner: float
-    norm_bound: float
-
-    @classmethod
-    def of(cls, problem: Problem, pair: Pair, region: str) -> _Ball:
-        """The ball that the pair puts the optimum in, the paper's for "gap"."""
-        if region == "gap":
-            gap = gap_ball(problem, pair)
-            return cls(1.0, gap.b, gap.radius, gap.radius, gap.norm_bound)
-        w, w_alpha = host(pair.point.w), host(pair.dual.w)
-        inner, square = midpoint_radius(problem, pair), float(w @ w)
-        factor = 0.5 + 0.5 * float(w @ w_alpha) / square if square > 0 else 1.0
-        factor = max(factor, 0.0)  # κ is homogeneous in multiples that are not negative
-        middle = 0.5 * (w + w_alpha)
-        offset = float(np.linalg.norm(middle - factor * w))
-        b = 0.5 * (pair.point.b + pair.dual.b)
-        longest = max(1.0, factor) * square**0.5 + float(np.linalg.norm(w_alpha))
-        radius = (inner + offset) * (1 + gamma(problem.rows.d + 8))
-        return cls(factor, b, radius, inner, longest + radius)
-
-    def bounds(self, problem: Problem, pair: Pair):
-        """The middle of each robust margin, without a free b, and its distance."""
-        point, noise = pair.point, problem.noise
-        level = self.factor * (problem.targets - point.slack)
-        norms = problem.rows.norms()
-        size, lengths, b_size = norms + noise.lipschitz(problem.rows.d), None, 0.0
-        if problem.intercept is not None:
-            b = self.b if problem.intercept else 0.0
-            level = level + problem.y * (b - self.factor * point.b)
-            b_size = abs(b) + (1 + self.factor) * abs(point.b)
-        if problem.intercept:
-            extra = 1 / problem.intercept
-            lengths = namespace(norms).sqrt(norms * norms + extra) - norms
-            b_size += self.radius * extra**0.5
-        error = 2 * gamma(4 * problem.rows.d + 64)
-        reach = (self.radius + error * self.norm_bound) * size
-        reach = reach + error * ((1 + self.factor) * abs(problem.targets) + b_size)
-        if lengths is not None:
-            reach = reach + self.radius * lengths
-        return level, reach + self.norm_bound * problem.axes_error()
-
-    def in_doubt(self, problem, pair, region, found) -> np.ndarray:
-        """Undecided samples that a narrower test might decide, by number."""
-        noise, d = problem.noise, problem.rows.d
-        narrow = 1.0
-        if region == "ellipsoid" and pair.dual.s > 0:
-            largest = noise.shape.lipschitz(d)
-            omega = pair.point.omega + self.radius * largest
-            curvature = pair.dual.s / (2 * omega) if omega > 0 else 0.0
-            narrow = (1 + curvature * largest * largest) ** -0.5
-        least = problem.rows.norms() - noise.lipschitz(d)
-        free = np.flatnonzero(found.free)
-        middle = 0.5 * (found.lower[free] + found.upper[free])
-        distance = np.abs(problem.targets[free] - middle)
-        return free[distance > narrow * self.inner * np.maximum(least[free], 0.0)]
+def _in_doubt(
+    problem: Problem, pair: Pair, region: str, ball: Region, found: Partition
+) -> np.ndarray:
+    """Undecided samples that a test over the region might decide, by number."""
+    noise, d, radius = problem.noise, problem.rows.d, midpoint_radius(problem, pair)
+    if region == "ellipsoid" and pair.dual.s > 0:
+        largest = noise.shape.lipschitz(d)
+        omega = pair.point.omega + ball.radius * largest
+        curvature = pair.dual.s / (2 * omega) if omega > 0 else 0.0
+        radius *= (1 + curvature * largest * largest) ** -0.5
+    free = np.flatnonzero(found.free)
+    least = (problem.rows.norms() - noise.lipschitz(d))[free]
+    middle = 0.5 * (found.lower[free] + found.upper[free])
+    distance = np.abs(problem.targets[free] - middle)
+    return free[distance > radius * np.maximum(least, 0.0)]
 
 
 # -- the problem that is left ---------------------------------------------------------
@@ -324,10 +263,26 @@ class Reduction:
 
     @classmethod
     def of(cls, problem: Problem) -> Reduction:
-        """Nothing screened yet."""
+        """All samples are free."""
         index = np.int32 if problem.n <= np.iinfo(np.int32).max else np.int64
         nothing = np.broadcast_to(0.0, (problem.n,))  # takes no memory
         return cls(problem, problem, np.arange(problem.n, dtype=index), nothing)
+
+    @classmethod
+    def without(cls, problem: Problem, decided: Partition | None = None) -> Reduction:
+        """Without the samples that are `decided`, by default those of no weight."""
+        unused, bounds = problem.weights == 0, problem.weights
+        if decided is None and unused.any():
+            decided = Partition(unused, np.zeros_like(unused), bounds, bounds)
+        whole = cls.of(problem)
+        return whole if decided is None else whole.shrink(decided)
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Numbers of free, saturated and removed samples."""
+        saturated = 0 if self.problem.folded is None else self.problem.folded.n
+        n, free = self.full.n, self.problem.n
+        return free, saturated, n - free - saturated
 
     def shrink(self, partition: Partition) -> Reduction:
         """Apply decisions about the free samples; reads the saturated rows once."""
@@ -395,18 +350,17 @@ class Screener:
     ):
         self.region = region
         self.looks = 0  # iterates handed in since the problem shrank
-        self.reduction = Reduction.of(problem)
-        unused = problem.weights == 0
-        if decided is None and unused.any():
-            bounds = np.full(problem.n, np.nan)
-            decided = Partition(unused, np.zeros_like(unused), bounds, bounds)
-        if decided is not None:
-            self.reduction = self.reduction.shrink(decided)
+        self.reduction = Reduction.without(problem, decided)
 
     @property
     def problem(self) -> Problem:
         """The problem as reduced so far."""
         return self.reduction.problem
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Numbers of free, saturated and removed samples, of the original ones."""
+        return self.reduction.counts
 
     def update(
         self, pair: Pair, least: float = 0.0, ahead: float = np.inf
@@ -418,12 +372,11 @@ class Screener:
         that are left: in the reads since the last copy, and in those `ahead`.
         """
         self.looks += 1
-        region = self.region
-        if region is None or not self._repays(1.0, least, ahead):
+        if self.region is None or not self._repays(1.0, least, ahead):
             return None
         if self.problem.n == 0 or pair.dual.value == -np.inf:
             return None
-        partition = screen_at_hand(self.problem, pair, region)
+        partition = screen_at_hand(self.problem, pair, self.region)
         if not self._repays(partition.share, least, ahead):
             return None
         self.reduction, self.looks = self.reduction.shrink(partition), 0
@@ -439,25 +392,16 @@ class Screener:
         that promises nothing counts as one that was handed in.
         """
         self.looks += 1
-        problem, region = self.problem, self.region
-        if region is None or problem.n == 0 or not self._repays(1.0, least, ahead):
+        problem = self.problem
+        if self.region is None or not problem.n or not self._repays(1.0, least, ahead):
             return False
         lengths = problem.rows.norms() + problem.noise.lipschitz(problem.rows.d)
-        square = 2 * gap if region == "gap" else gap
-        near = np.abs(point.slack) <= max(square, 0.0) ** 0.5 * lengths
+        square = max(2 * gap if self.region == "gap" else gap, 0.0)
+        near = np.abs(point.slack) <= np.sqrt(square) * lengths
         promised = self._repays(1 - near.mean(), least, ahead)
-        if promised:
-            self.looks -= 1  # `update` counts it
+        self.looks -= promised  # `update` counts it
         return promised
 
     def _repays(self, share: float, least: float, ahead: float) -> bool:
         """Whether it pays to go on without this share of the samples."""
         return share > least and share * min(self.looks, ahead) >= COPY_READS
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Numbers of free, saturated and removed samples, of the original ones."""
-        reduction = self.reduction
-        saturated = 0 if self.problem.folded is None else self.problem.folded.n
-        n, free = reduction.full.n, self.problem.n
-        return free, saturated, n - free - saturated

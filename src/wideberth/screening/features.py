@@ -1,15 +1,16 @@
-"""What a pair tells of undecided dual weights, and what follows of features (§10).
+"""Features proven zero, from bounds on the dual weights of free samples (theory §10).
 
 Under boxes a feature k has w*_k = 0 iff Φ_k = ±d*_k − t*_k ≤ 0 for both signs, where
 
     d*_k = Σα*_i z_ik,   t*_k = s₀τ_k + Σα*_i e_ik,   e_ik = ρ_iτ_k or that of the cell.
 
-Of α* the decided samples are known, and folded; of the free ones F three things are:
+α*_i of decided samples is known, and they are folded. Of the free samples F a pair of
+points proves three things:
 
 * the box, 0 ≤ α*_i ≤ c_i;
 * a budget. With the slacks u_i = m_i − ψ_i(w,b) of the primal point and the midpoint
-  ball (m, r), the inequalities behind that ball (theory §4.2) leave room for the loss
-  of complementarity between w and α*, every term of which is at least 0:
+  ball (m, r), the inequalities behind that ball (theory §4.2) bound the loss of
+  complementarity between w and α*, every term of which is at least 0:
 
       Σ_F (c_i[u_i]_+ − α*_i u_i) ≤ β − ‖w* − m‖²,   β = r²;
 
@@ -24,14 +25,16 @@ z_ij − σ_je_ij, h_i = ±z_ik − e_ik − Σ_jλ_ja_ij, and d⁰, t⁰ what i
 
 since ⟨λ,w*⟩ − ν‖w* − m‖² ≤ ⟨λ,m⟩ + ‖λ‖²/4ν. With λ = 0 and ν = 0 it is the box alone.
 Every choice is safe. λ is the ridge solution of min ‖W(g − Aλ)‖² + β‖λ‖² with W_i =
-min(c_i, β/|u_i|), the room that box and budget leave α*_i: one factorisation for all
-features, and at the optimum h = 0 wherever 0 < α*_i < c_i. ν is the best of a few.
+min(c_i, β/|u_i|), the width of the interval that box and budget leave α*_i: one
+factorisation for all features, and at the optimum h = 0 wherever 0 < α*_i < c_i. ν is
+the best of a few.
 
-Rounding. λ and ν are the numbers that they are; what is rounded is the right side.
+Rounding. Any λ and ν are safe, so only the evaluation of the right side is rounded.
 Each of its terms passes through at most 8(|F| + d + 16) operations, and Σ|terms| is at
-most (1 + ‖λ‖)·`size` + ν(β + 2Σc_i|u_i|) + ‖λ‖²/4ν. Slacks are off by `slack_rounding`,
-which the terms with u_i pass on 2c_iν times, and d⁰, t⁰ by bounds of their own. All of
-it is added: a feature is proven if the right side is at most 0 in exact arithmetic.
+most (1 + ‖λ‖)·`size` + ν(β + 2Σc_i|u_i|) + ‖λ‖²/4ν. Errors of the slacks
+(`slack_rounding`) enter with the factor 2c_iν, those of d⁰ and t⁰ with bounds of their
+own. All of it is added: a feature is proven if the right side is at most 0 in exact
+arithmetic.
 """
 
 from __future__ import annotations
@@ -57,28 +60,13 @@ _POWERS = 0.4, 0.6, 0.2, 0.8, 0.0, 1.0
 
 
 def screen_features(
-    problem: Problem,
-    pair: Pair,
-    partition: Partition | None = None,
-    columns: np.ndarray | None = None,
+    problem: Problem, pair: Pair, partition: Partition | None = None
 ) -> np.ndarray:
-    """Mask of the features proven to have w*_j = 0.
+    """Mask of the features proven to have w*_j = 0, of shape (d,).
 
-    Parameters
-    ----------
-    problem : Problem
-        Of any noise; what is not a box, for all samples or for every cell, proves
-        nothing.
-    pair : Pair
-        Any points of it. The closer they are to the optimum, the more is proven.
-    partition : Partition, optional
-        What is decided of the samples; by default what the pair tells.
-    columns : array of indices, optional
-        Features to test; by default all.
-
-    Returns
-    -------
-    boolean array of shape (d,)
+    Any pair of points will do; the closer to the optimum, the more is proven. Noise
+    that is not a box, shared or per cell, proves nothing. `partition` says what is
+    decided of the samples; by default what the pair proves.
 
     Examples
     --------
@@ -91,8 +79,7 @@ def screen_features(
     >>> screen_features(problem, pair)
     array([False,  True])
     """
-    d = problem.rows.d
-    zero = np.zeros(d, dtype=bool)
+    zero = np.zeros(problem.rows.d, dtype=bool)
     radius = midpoint_radius(problem, pair)
     if not problem.noise.separable or not np.isfinite(radius):
         return zero
@@ -100,9 +87,8 @@ def screen_features(
         test = quick_test(problem, "ellipsoid")
         partition = screen_points(problem, pair, test=test)
     free = FreeDuals.of(problem, pair, partition, radius)
-    columns = np.arange(d) if columns is None else np.asarray(columns)
     # The right side is never below Φ_k of the dual point, whatever the multipliers.
-    columns = columns[pair.dual.w[columns] == 0]
+    columns = np.flatnonzero(pair.dual.w == 0)
     with np.errstate(all="ignore"):  # what overflows proves nothing
         zero[columns] = free.stored(columns)
         columns = columns[~zero[columns]]
@@ -117,37 +103,12 @@ def screen_features(
 
 def screen_both(
     problem: Problem, pair: Pair, region: str = "ellipsoid", test: str | None = None
-) -> tuple[Partition, np.ndarray]:
+) -> Partition:
     """Samples decided and features proven zero, each with the help of the other.
 
     Without the features that are 0 samples are shorter and less noisy, which decides
-    more of them; and the fewer are free, the more features are proven.
-
-    Parameters
-    ----------
-    problem, pair
-        As of `screen_features`.
-    region, test
-        As of `screen`.
-
-    Returns
-    -------
-    partition : Partition
-        What is decided of the samples; its region is that of the problem as given.
-    zero : boolean array of shape (d,)
-        Features proven to have w*_j = 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from wideberth.problem import Pair, Problem
-    >>> X = np.array([[2.0, 0.1], [1.5, -0.1], [-2.0, 0.1], [-1.5, -0.1]])
-    >>> problem = Problem.from_data(X, [1, 1, 0, 0], radius=0.2, noise="linf")
-    >>> point = problem.at(np.array([0.7, 0.0]))
-    >>> pair = Pair(point, problem.dual_at(np.array([0.0, 0.3, 0.0, 0.3])))
-    >>> partition, zero = screen_both(problem, pair)
-    >>> zero
-    array([False,  True])
+    more of them; and the fewer are free, the more features are proven. The region of
+    the partition is that of the problem as given.
     """
     found = screen_points(problem, pair, region=region, test=test)
     zero = screen_features(problem, pair, found)
@@ -170,14 +131,14 @@ def screen_both(
         )
         news = screen_features(small, pair, found)
         zero[kept[news]] = True
-    return found, zero
+    return replace(found, removed_features=zero)
 
 
 @dataclass(frozen=True)
 class FreeDuals:
-    """The free samples, and what a pair tells of their α*."""
+    """The free samples, and what a pair of points proves of their α*."""
 
-    problem: Problem  # reduced to them
+    problem: Problem  # of the free samples, saturated ones folded
     slack: np.ndarray  # u
     budget: float  # β
     d: np.ndarray  # d⁰
@@ -187,14 +148,14 @@ class FreeDuals:
     rows: np.ndarray  # A: a column for each of them, and for an intercept
     beyond: np.ndarray  # m_j − d⁰_j + σ_jt⁰_j of these columns
     costs: np.ndarray  # 1, or 0 for the column of a free intercept
-    size: float  # what rounding is a share of: Σ|terms|, for λ of length 1
-    share: float
+    size: float  # Σ|terms| for λ of length 1, of which `relative` bounds the rounding
+    relative: float
     fold_error: float  # of d⁰ and t⁰
     slack_error: float  # of Σ_F c_iu_i
 
     @classmethod
     def of(cls, problem, pair: Pair, partition: Partition, radius: float) -> FreeDuals:
-        """Fold what is decided, and gather what is known."""
+        """Fold the decided samples, and sum up what is known of the others."""
         point, dual, intercept = pair.point, pair.dual, problem.intercept
         small = Reduction.of(problem).shrink(partition).problem
         fold, outside = small.folded, small.outside
@@ -211,7 +172,7 @@ class FreeDuals:
         center = 0.5 * (point.w + dual.w)
         known = np.flatnonzero(np.abs(center) > reach)
         signs = np.sign(center[known])
-        z, e = _cells(small, known)
+        z, e = dense_cells(small, known)
         rows, beyond = z - signs * e, center[known] - d[known] + signs * t[known]
         costs, extra = np.ones(known.size + (intercept is not None)), 0.0
         if intercept is not None:
@@ -250,13 +211,9 @@ class FreeDuals:
         each = max(self.problem.n, 1) * (self.rows.shape[1] + MOST_STEPS)
         return int(MOST_STEPS * max(entries, CACHED_ENTRIES) // each)
 
-    def cells(self, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """z_ij and e_ij of the features J, dense."""
-        return _cells(self.problem, J)
-
     def proves(self, J: np.ndarray) -> np.ndarray:
         """Which of the features J are proven zero, with multipliers of all rows."""
-        z, e = self.cells(J)
+        z, e = dense_cells(self.problem, J)
         above = self._proves(J, 1.0, z - e)
         both = np.flatnonzero(above)
         above[both] = self._proves(J[both], -1.0, -z[:, both] - e[:, both])
@@ -348,11 +305,10 @@ class FreeDuals:
         ‖λ‖²/4ν + νβ alone is least at ν = ‖λ‖/2√β, and the hinges ask for a larger one,
         up to where the budget alone costs all of t_k.
         """
-        beta, c, share = self.budget, self.problem.weights, self.share
-        error = share * self.size + self.fold_error
-        fixed = fixed + (1 + length) * error
-        force = beta + 2 * share * (beta + accurate_sum(c * np.abs(self.slack)))
-        force += self.slack_error
+        beta, c, relative = self.budget, self.problem.weights, self.relative
+        fixed = fixed + (1 + length) * (relative * self.size + self.fold_error)
+        slope = beta + 2 * relative * (beta + accurate_sum(c * np.abs(self.slack)))
+        slope += self.slack_error
         end = most / beta
         start = np.hypot(np.sqrt(squares / beta) / 2, LITTLE**4 * end)
         start = np.minimum(start, end)
@@ -360,8 +316,8 @@ class FreeDuals:
         for power in _POWERS:
             left = np.flatnonzero(~(best <= 0))
             nu = start[left] * (end[left] / start[left]) ** power
-            level = fixed[left] + hinges(nu, left) + nu * force
-            level += (1 + 2 * share) * squares[left] / (4 * nu)
+            level = fixed[left] + hinges(nu, left) + nu * slope
+            level += (1 + 2 * relative) * squares[left] / (4 * nu)
             best[left] = np.fmin(best[left], level)
         left = np.flatnonzero((squares == 0) & ~(best <= 0))  # where ν may be 0
         level = fixed[left] + hinges(np.zeros(left.size), left)
@@ -369,7 +325,8 @@ class FreeDuals:
         return best
 
 
-def _cells(problem: Problem, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def dense_cells(problem: Problem, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """z_ij and e_ij of the features J."""
     X, i = problem.rows.X, np.arange(problem.n)[:, None]
     z = X[:, J].toarray() if sp.issparse(X) else X[:, J]
     return z * problem.y[:, None], problem.noise.cells(i, J[None, :])

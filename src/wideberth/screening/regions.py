@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import Pair, Problem
+from wideberth.problem.arrays import host
 from wideberth.problem.presolve import Presolved
 from wideberth.problem.rows import gamma
 
@@ -105,6 +106,30 @@ def midpoint_radius(problem: Problem, pair: Pair) -> float:
     radius = np.sqrt(max(gap - half * half, 0.0)) * (1 + gamma(8))
     radius += dual.center_rounding  # twice what the error of w_α moves the midpoint by
     return float(radius)
+
+
+def scaled_ball(problem: Problem, pair: Pair) -> Region:
+    """Ball about a multiple fw of the primal point, whose margins are known (§4.2).
+
+    With c = (w + w_α)/2 and r of the midpoint ball, f the best multiple for c,
+    ‖w* − fw‖ ≤ r + ‖c − fw‖. Near the optimum, and along a path in C, w_α is nearly a
+    multiple of w, and this ball hardly larger than that one. No row is read for it.
+    """
+    point, w, w_alpha = pair.point, host(pair.point.w), host(pair.dual.w)
+    square = float(w @ w)
+    factor = 0.5 + 0.5 * float(w @ w_alpha) / square if square > 0 else 1.0
+    factor = max(factor, 0.0)  # robust margins scale with factors that are not negative
+    offset = float(np.linalg.norm(0.5 * (w + w_alpha) - factor * w))
+    radius = (midpoint_radius(problem, pair) + offset) * (1 + gamma(problem.rows.d + 8))
+    longest = max(1.0, factor) * square**0.5 + float(np.linalg.norm(w_alpha))
+    return Region(
+        factor * w,
+        0.5 * (point.b + pair.dual.b),
+        factor * point.margins,
+        radius,
+        pair.certificate.bound,
+        longest + radius,
+    )
 
 
 def midpoint_ball(problem: Problem, pair: Pair) -> Region:

@@ -31,7 +31,7 @@ from wideberth.problem.arrays import is_foreign
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equivalent import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
-from wideberth.screening import Screener, null_point
+from wideberth.screening import Reduction, null_point
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control
 from wideberth.solvers.interior import InteriorPoint, even_barrier
@@ -146,8 +146,8 @@ def null_pair(
 
 def _by_even_barrier(problem: Problem, control: Control) -> Pair:
     """One run of the engine on the samples of positive weight."""
-    screener = Screener(problem, None)
-    spanned = span_of_rows(screener.problem)
+    used = Reduction.without(problem)
+    spanned = span_of_rows(used.problem)
     small = spanned.problem
     with np.errstate(all="ignore"):  # what comes of it is checked
         method = InteriorPoint(small, barrier=even_barrier(small))
@@ -163,7 +163,7 @@ def _by_even_barrier(problem: Problem, control: Control) -> Pair:
         w, _, alpha = spanned.outward(best[0], 0.0, best[1])
         if not (np.isfinite(w).all() and np.isfinite(alpha).all()):
             raise FloatingPointError("the engine left the range of float64")
-        alpha = screener.reduction.unfold(alpha)
+        alpha = used.unfold(alpha)
         return Pair(problem.at(w), problem.dual_at(alpha))
 
 

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Random:
     To make one takes longer than to solve some problems that need none.
     """
 
-    random_state: Any = None
+    random_state: int | np.random.Generator | None = None
 
     @cached_property
     def generator(self) -> np.random.Generator:
@@ -197,8 +197,6 @@ class Solver(ABC):
     ----------
     name : str
         What users give as `solver`.
-    settings : frozen dataclass or None
-        The tunables, each field with its unit and its origin.
     weight_limit : float
         Largest c_i‖z_i‖² that the solver is handed; heavier samples are capped first,
         and the answer is certified under the weights as given.
@@ -211,7 +209,6 @@ class Solver(ABC):
     """
 
     name: str
-    settings: Any = None
     weight_limit: float = 1e30
     predicted: ClassVar[bool] = False
     quick: ClassVar[bool] = False

@@ -16,13 +16,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import Folded, PrimalPoint, Problem
-from wideberth.problem.arrays import concat, fill, host, namespace, pick, scatter
+from wideberth.problem.arrays import Array, concat, fill, host, namespace, pick, scatter
 from wideberth.problem.equal_rows import EqualRows, merge_chunk
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
@@ -60,7 +59,7 @@ class Batches(ABC):
     #: Most roundings in weights that are those of equal samples (`Problem.chain`).
     chain = 0.0
     #: Whether the first pass asks for distinct rows.
-    distinct: Any = None
+    distinct: object = None
 
     @abstractmethod
     def ask(self, question) -> Iterator:
@@ -78,7 +77,7 @@ class Batches(ABC):
         """Whether so many bytes may be held for numbers per row."""
         return True
 
-    def per_row(self, n: int) -> MutableMapping[int, Any]:
+    def per_row(self, n: int) -> MutableMapping[int, Array]:
         """What keeps numbers of n rows, batch by batch."""
         return {}
 
@@ -130,9 +129,9 @@ class Piece:
     """Rows of one batch that are handed over."""
 
     problem: Problem  # of these rows alone
-    indices: Any  # their places in the batch
-    chance: Any  # that each had to be drawn
-    alpha: Any = None  # in the last proof, where that is asked for
+    indices: Array  # their places in the batch
+    chance: Array  # that each had to be drawn
+    alpha: Array | None = None  # in the last proof, where that is asked for
 
     @classmethod
     def of(cls, problem: Problem, chosen, alpha=None) -> Piece:
@@ -174,7 +173,7 @@ class Answer:
     point: PrimalPoint | None = None
     #: How many rows are near the margin, and places of those that crossed it.
     near: int = 0
-    crossed: Any = None
+    crossed: Array | None = None
     #: Rows that are handed over, singly or in groups, and those taken to be at α = c.
     piece: Piece | None = None
     groups: Groups | None = None
@@ -245,8 +244,8 @@ class Gather:
     band: float | SamplingError = math.inf
     widening: float = 1.0
     other: PrimalPoint | None = None
-    pinned: Mapping[int, Any] | None = None
-    members: Mapping[int, Any] | None = None
+    pinned: Mapping[int, Array] | None = None
+    members: Mapping[int, Array] | None = None
     #: The point with its margins, where these are known.
     known: PrimalPoint | None = None
     #: Whether there is one batch in memory, whose point is kept.
@@ -261,7 +260,7 @@ class Gather:
     share: float = 1.0
     seed: int = 0
     grouping: Grouping | None = None
-    ratios: Mapping[int, Any] | None = None
+    ratios: Mapping[int, Array] | None = None
     #: For sets per sample: whose α the rows near the margin bring along.
     proof: Proof | None = None
 
@@ -295,7 +294,7 @@ class Gather:
         proof = None if self.proof is None else part_of(self.proof, number)
         return replace(part_of(self, number), proof=proof)
 
-    def _near(self, number: int, problem: Problem, slack) -> tuple[Any, Any]:
+    def _near(self, number: int, problem: Problem, slack) -> tuple[Array, Array]:
         """Masks of the rows to hand over, and of those that crossed the margin."""
         xp, used = namespace(slack), problem.weights > 0
         near, crossed = used & (xp.abs(slack) <= self._distances(problem, slack)), None
@@ -332,7 +331,7 @@ class Gather:
         there = slack if self.other is None else slack_of(problem, self.other)
         ratio = np.where(there > 0, 1.0, 0.0)
         if self.ratios is not None:
-            ratio = self.ratios[number]
+            ratio = host(self.ratios[number])
         units = self._distances(problem, slack)
         if self.other is not None:  # moves of margins so far, and the usual one
             move = np.abs(slack - there)

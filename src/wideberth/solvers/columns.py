@@ -129,10 +129,7 @@ class ColumnRounds:
         """Start the engine on these columns, and all rows."""
         self.columns = columns
         self.small = self.problem.with_features(columns)
-        none, bounds = np.zeros_like(self.unused), self.small.weights
-        self.work = Reduction.of(self.small)
-        if self.unused.any():
-            self.work = self.work.shrink(Partition(self.unused, none, bounds, bounds))
+        self.work = Reduction.without(self.small)
         self.engine = InteriorPoint(self.work.problem)
 
     def _widen(self, columns: np.ndarray) -> None:

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from wideberth.noise.sets import Sets
 from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.quiet import quietly
-from wideberth.screening import Screener
+from wideberth.screening import Reduction
 from wideberth.solvers.base import Solver
 
 #: SCS options of the paper's baseline, with eps_abs = eps_rel = 1e-6.
@@ -81,13 +81,13 @@ class Conic(Solver):
 
     def run(self, problem, control, start, decided):
         """Solve without the samples that are decided already."""
-        screener = Screener(problem, None, decided)
-        result = solve_conic(screener.problem, **asdict(self.settings))
+        free = Reduction.without(problem, decided)
+        result = solve_conic(free.problem, **asdict(self.settings))
         control.steps = result.n_iter
-        alpha = screener.reduction.unfold(result.alpha)
+        alpha = free.unfold(result.alpha)
         found = Pair(problem.at(result.w, result.b), problem.dual_at(alpha))
         passes = problem.rows.passes.count
-        control.record(passes, found.certificate, screener.counts)
+        control.record(passes, found.certificate, free.counts)
         return found
 
 

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,15 @@ from wideberth.problem import (
     Problem,
     equal_rows,
 )
-from wideberth.problem.arrays import concat, host, is_foreign, like, masked, namespace
+from wideberth.problem.arrays import (
+    Array,
+    concat,
+    host,
+    is_foreign,
+    like,
+    masked,
+    namespace,
+)
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.limits import LITTLE
@@ -107,7 +114,7 @@ class Driver:
         self.proof: Proof | None = None
         self.tied: Pair | None = None  # the solution, where most rows are tied
         self.band: float | SamplingError = math.inf
-        self.pinned: dict[int, Any] = {}
+        self.pinned: dict[int, Array] = {}
         self.widening, self.goal = 1.0, 0.5 * control.target
         self.passes, self.n = 0, batches.n or 0
         self.sizes: list[int] = []
@@ -220,10 +227,10 @@ class Driver:
     def _shrink(self, work: Work) -> Pair:
         """Solve rows in memory by the interior-point method with shrinking."""
         assert isinstance(self.batches, InMemory)
-        problem, members, start = work.problem, work.members[0], None
+        problem, members, start = work.problem, host(work.members[0]), None
         kept, lowest = np.zeros(self.n, dtype=bool), -np.inf
         if self.pinned:
-            kept[self.pinned[0]] = True
+            kept[host(self.pinned[0])] = True
         if not work.first:
             here = work.point
             start = problem.at(here.w, here.b, here.margins[members])
@@ -403,7 +410,7 @@ class Driver:
         look = self._ask(replace(question, known=known, most=0))
         return self._note(look.point, solved)
 
-    def _question(self, w: np.ndarray, b: float, **more: Any) -> Gather:
+    def _question(self, w: np.ndarray, b: float, **more) -> Gather:
         """Gather at a point what the band and the rows pinned say."""
         memory = self.batches.in_memory
         if isinstance(self.batches, InMemory):
@@ -545,7 +552,7 @@ class Driver:
 
     def dual_weights(
         self, region: str | None = None, recorded: bool = True
-    ) -> tuple[Any, Any, Any]:
+    ) -> tuple[Array | None, Array | None, Array | None]:
         """α of all rows, and masks of those proven to be at 0 and at their weight.
 
         They are None where memory does not suffice.

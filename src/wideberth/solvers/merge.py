@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import Folded, Problem
-from wideberth.problem.arrays import concat
+from wideberth.problem.arrays import Array, concat
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import TINY
 from wideberth.problem.rows import gamma
@@ -50,7 +50,7 @@ class Grouping(NamedTuple):
 class Groups:
     """The rows of one batch, some of them merged."""
 
-    X: Any
+    X: Array
     y: np.ndarray
     weights: np.ndarray
     radii: np.ndarray

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import concat, host, like, masked, namespace, scatter
+from wideberth.problem.arrays import (
+    Array,
+    concat,
+    host,
+    like,
+    masked,
+    namespace,
+    scatter,
+)
 from wideberth.problem.layouts import as_rows
 from wideberth.screening import Partition, decide, screen_at_hand
 from wideberth.solvers.blocks import LEAST_DISTANCE
@@ -35,8 +43,8 @@ class Proof:
 
     dual: DualPoint
     rule: PrimalPoint
-    members: Mapping[int, tuple[Any, Any]] | None = None
-    ratios: Mapping[int, Any] | None = None
+    members: Mapping[int, tuple[Array, Array]] | None = None
+    ratios: Mapping[int, Array] | None = None
     by_class: tuple[float, float] = (1.0, 1.0)
 
     def alpha(self, number: int, problem: Problem):
@@ -59,12 +67,12 @@ class Decided:
     """What is known of rows at the end, a batch or all; arrays where there is room."""
 
     counts: tuple[int, int, int]  # free, saturated, removed
-    alpha: Any = None
+    alpha: Array | None = None
     #: Masks of the rows at α* = 0 and at α* = c.
-    removed: Any = None
-    saturated: Any = None
+    removed: Array | None = None
+    saturated: Array | None = None
     #: For a free b: bounds on margins that leave it out, labels and weights.
-    undecided: tuple[Any, ...] = ()
+    undecided: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True)

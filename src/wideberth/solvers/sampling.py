@@ -5,13 +5,20 @@ They decide which rows a first working set needs; nothing here bears on correctn
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.arrays import counting, fill, masked, namespace, pick, quantile
+from wideberth.problem.arrays import (
+    Array,
+    counting,
+    fill,
+    host,
+    masked,
+    namespace,
+    pick,
+    quantile,
+)
 from wideberth.problem.limits import COPY_SHARE, LITTLE, TINY
 from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import cholesky
@@ -80,7 +87,7 @@ def sample_goal(problem: Problem, target: float) -> float:
     return max(accuracy, 0.5 * LITTLE * target)
 
 
-def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:
+def draw(rows: Rows, weights, k: int, seed) -> tuple[Array, Array]:
     """Places of about k rows, and the chance each had.
 
     Half of it goes by c_i‖z_i‖²: rows of large norm decide directions that few others
@@ -119,7 +126,8 @@ class Sample:
 
     def __init__(self, problem: Problem, size: int, rng):
         seed = int(rng.integers(2**31))
-        self.index, self.chance = draw(problem.rows, problem.weights, size, seed)
+        drawn = draw(problem.rows, problem.weights, size, seed)
+        self.index, self.chance = map(host, drawn)
         self.rows = problem.rows.take(self.index)
 
     def usable(self, problem: Problem) -> bool:

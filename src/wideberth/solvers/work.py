@@ -7,13 +7,12 @@ import math
 import operator
 from collections.abc import MutableMapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from wideberth.noise.sets import Noise
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
-from wideberth.problem.arrays import concat, namespace
+from wideberth.problem.arrays import Array, concat, host, namespace
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import gamma
@@ -38,7 +37,8 @@ class Work:
         self.grouping = getattr(question, "grouping", None)
         self.most = getattr(question, "most", np.inf)
         self.n, self.near, self.exact = 0, 0, True
-        self.crossed: dict[int, Any] = {}  # places of rows that crossed, by batch
+        self.members: dict[int, Array] = {}  # by batch; see `problem`
+        self.crossed: dict[int, Array] = {}  # places of rows that crossed, by batch
         self._point: PrimalPoint | None = None  # in memory, with its margins
         self.fold: Folded | None = batches.folded
         self.model: NoiseModel | None = None
@@ -226,21 +226,22 @@ class Work:
             return Proof(dual, self.point, self.split(dual.alpha))
         return Proof(dual, self.point, ratios=self._dealt(dual.alpha))
 
-    def split(self, alpha) -> dict[int, tuple[Any, Any]]:
+    def split(self, alpha) -> dict[int, tuple[Array, Array]]:
         """Places and values of α, batch by batch."""
-        parts, start = {}, 0
+        parts: dict[int, tuple[Array, Array]] = {}
+        start = 0
         for number, indices in self.members.items():
             stop = start + indices.shape[0]
             parts[number] = indices, alpha[start:stop]
             start = stop
         return parts
 
-    def _dealt(self, alpha) -> MutableMapping[int, Any]:
+    def _dealt(self, alpha) -> MutableMapping[int, Array]:
         """Give every row the ratio α/c of its group."""
         weights, ratios = self.problem.weights, self.batches.per_row(self.n)
         ratio = np.divide(alpha, weights, out=np.zeros(alpha.size), where=weights > 0)
         ratio, start = np.minimum(ratio, 1.0), 0
         for number, labels in self.members.items():
-            ratios[number] = ratio[start + labels[self._labels[number]]]
+            ratios[number] = ratio[start + host(labels)[host(self._labels[number])]]
             start += self._sizes[number]
         return ratios
