@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
+    from wideberth.measurement.imputations import fill_errors
     from wideberth.noise import Correlated
     from wideberth.noise.shapes import Box, CrossPolytope
-    from wideberth.measurement.imputations import fill_errors
     from wideberth.notes import NullModelWarning
     from wideberth.path import path
     from wideberth.problem import Problem

@@ -22,8 +22,8 @@ from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, Table, kind_of, open_table
 from wideberth.data.errors import agree, listed, quoted
 from wideberth.measurement.columns import error_columns
-from wideberth.noise import ErrorBars
 from wideberth.measurement.imputations import fill_errors
+from wideberth.noise import ErrorBars
 from wideberth.noise.reading import SHAPES, read_errors
 
 _REMEDY = (

@@ -31,10 +31,9 @@ from wideberth.estimators.judging import Judged
 from wideberth.estimators.monotone import bends
 from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.measurement.population import Posterior
-from wideberth.measurement.tables import BLOCK
+from wideberth.measurement.tables import BLOCK, read_variances
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.noise import Covariances, Posteriors, keeps_apart
-from wideberth.measurement.tables import read_variances
 from wideberth.noise.reading import in_order_of
 from wideberth.noise.sums import ratio
 from wideberth.problem.arrays import host

@@ -36,9 +36,9 @@ from wideberth.measurement.tables import (
     MeasurementTable,
     MemoryTable,
     Units,
+    read_variances,
 )
 from wideberth.measurement.uncertainty import PopulationUncertainty
-from wideberth.measurement.tables import read_variances
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
 from wideberth.problem.validation import short
 

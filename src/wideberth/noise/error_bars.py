@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -393,9 +393,7 @@ class Ellipsoids(_PerCell, SmoothBars):
         For ‖w‖ = 1 the root of a mean is above the mean of roots: √(Σw_j²e_ij²) ≥
         Σw_j²e_ij.
         """
-        blocks = (
-            a[rows] @ np.sqrt(part.dense) for rows, part in self.blocks()
-        )
+        blocks = (a[rows] @ np.sqrt(part.dense) for rows, part in self.blocks())
         totals = sum(map(host, blocks), np.zeros(self.d))
         return float(totals.min(initial=np.inf)) if self.d else 0.0
 
@@ -709,16 +707,19 @@ class Covariances(SmoothBars):
         flat = (part.reshape(self.n, -1) for part in (self.matrices, self.roots))
         return [as_rows(part, np.ones(self.n)) for part in flat]
 
-    @property
-    def _arrays(self) -> tuple[np.ndarray, ...]:
-        return self.matrices, self.roots, self.scales, self.residuals, self.least
+    def _with(self, change, *others: Covariances) -> Self:
+        """The sets with each array changed, together with those of others."""
+        names = "matrices", "roots", "scales", "residuals", "least"
+        sets = (self, *others)
+        return replace(
+            self, **{name: change(*(getattr(s, name) for s in sets)) for name in names}
+        )
 
     def take(self, J):
-        return type(self)(*(part[J] for part in self._arrays), self.passes)
+        return self._with(lambda part: part[J])
 
     def joined(self, other):
-        pairs = zip(self._arrays, other._arrays, strict=True)
-        return type(self)(*map(np.concatenate, pairs), self.passes)
+        return self._with(lambda *parts: np.concatenate(parts), other)
 
     def divided(self, factor):
         return replace(

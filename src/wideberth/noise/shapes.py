@@ -100,6 +100,9 @@ class Shape(Sets):
     def penalty(self, s, n_features):
         return ScaledShape(self, s)
 
+    def penalty_unit(self, factor):
+        return factor
+
     def norm(self, w):
         lipschitz = self.lipschitz(w.size)
         return self.support(w) / lipschitz if lipschitz > 0 else 0.0
@@ -325,9 +328,9 @@ class Ellipsoid(Scaled):
     def carried(self, A):
         scales = np.broadcast_to(self.scales, (A.shape[1],))
         shape = ellipsoid_of(A @ sp.diags_array(scales))
-        same = self.alike and shape.axes is None
-        same = same and np.all(np.abs(shape.principal.squares - 1) <= ROUNDING)
-        return self if same else shape
+        if not self.alike or shape.axes is not None:
+            return shape
+        return self if np.all(np.abs(shape.squares - 1) <= ROUNDING) else shape
 
     def as_parameter(self):
         return self.name if self.alike else self.scales
@@ -353,8 +356,8 @@ class Correlated(Shape):
     U = {Fp : ‖p‖ ≤ 1} for any factor F of shape (d, k) with Σ = FFᵀ, so that Ω(w) =
     ‖Fᵀw‖. With F = Q diag(τ) Pᵀ it is the axis-aligned ellipsoid of scales τ in the
     coordinates Qᵀx, and since ‖Qᵀw‖ = ‖w‖ the robust SVM is the same problem there:
-    it is solved on data rotated by Q = `axes`, under `principal` noise, which states how
-    far the two are from exact.
+    it is solved on data rotated by Q = `axes`, under `principal` noise, which states
+    how far the two are from exact.
 
     Parameters
     ----------
@@ -522,7 +525,7 @@ def _secular_root(a: np.ndarray, squares: np.ndarray, s: float) -> float:
     return mu
 
 
-class Box(_Polyhedron):
+class Box(Scaled):
     """Box: feature j off by up to ρτ_j, whatever the others; Ω(w) = Σ τ_j|w_j|.
 
     What data sheets state as tolerances. The more of them there are to pay for, the
@@ -563,7 +566,7 @@ class Box(_Polyhedron):
         return (w == 0) & (self.scales > 0)
 
 
-class CrossPolytope(_Polyhedron):
+class CrossPolytope(Scaled):
     """Cross-polytope: errors whose Σ|δ_j|/τ_j is at most ρ; Ω(w) = max τ_j|w_j|.
 
     A budget of error that may fall on one feature or be shared out.

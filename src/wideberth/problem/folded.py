@@ -27,9 +27,9 @@ class Folded:
     rounding: float = 0.0
     #: Most roundings that a term of these sums went through (`rounding.chain`).
     chain: float = 0.0
-    #: The largest ‖z_i‖, and the largest of the noise (`Noise.norm_factors`).
+    #: The largest ‖z_i‖, and the largest L_i (`Noise.lipschitz`).
     largest_norm: float = 0.0
-    largest_noise: float = 0.0
+    largest_lipschitz: float = 0.0
     #: Σ c_iρ_iU_i; None where no sample moves.
     noise: SumOfSets | None = None
     #: Σ c_i|m_i|, Σ c_i and the largest |m_i|.
@@ -53,7 +53,7 @@ class Folded:
             self.rounding + other.rounding + gamma(1) * (self.mass + other.mass),
             max(self.chain, other.chain) + 1,
             max(self.largest_norm, other.largest_norm),
-            max(self.largest_noise, other.largest_noise),
+            max(self.largest_lipschitz, other.largest_lipschitz),
             noise[0] + noise[1] if len(noise) == 2 else noise[0] if noise else None,
             self.size + other.size,
             self.weight + other.weight,

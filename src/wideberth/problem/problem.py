@@ -302,7 +302,6 @@ class Problem:
         """
         w = check_vector(w, self.rows.d, "w", finite=False)
         margins = self.rows.margins(w) if margins is None else margins
-        omega = self.noise.sets.norm(w)
         supports = self.noise.supports(w)
         slack = self.targets - margins
         slack += supports
@@ -320,7 +319,7 @@ class Problem:
             value += fold.total - float(fold.d @ w) - fold.balance * b
         value += noise
         scale = max(value, self.least_scale)
-        return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding, scale)
+        return PrimalPoint(w, b, margins, slack, hinge, value, rounding, scale)
 
     def slack(self, w: np.ndarray, b: float) -> np.ndarray:
         """m_i − ψ_i(w,b) alone."""
@@ -401,13 +400,12 @@ class Problem:
         null = near is not None and not near.any() and noise.gauge(d, 1.0)[1] <= 1
         worth = max(total, 0.0)
         w = np.zeros_like(d) if null else noise.closest(d, near, worth=worth)
-        sets = self.noise.sets
-        length, norm = sets.norm_lipschitz(self.rows.d), sets.norm(w)
+        reach, norm = noise.lipschitz(self.rows.d), self.noise.sets.norm(w)
         bounds = NoiseBounds(
-            reach=noise.size * length,
-            support=noise.size * norm,
-            largest_support=self.largest_noise * norm,
-            largest_reach=self.largest_noise * length,
+            reach=reach,
+            support=reach * norm,
+            largest_support=self.largest_lipschitz * norm,
+            largest_reach=self.largest_lipschitz,
             axes=noise.axes_error,
             rounding=gamma(self.chain) + max(totals_rounding(self), noise.rounding),
             open=None if null else noise,
@@ -506,7 +504,8 @@ class Problem:
         T‖z_i‖ for rows that were rotated to the principal axes of the noise, and what
         its own axes or factors are off by (see `covariance`).
         """
-        errors, turned = self.noise.axes_errors(rows), self.noise.sets.rotation_error
+        errors, turned = self.noise.axes_errors, self.noise.sets.rotation_error
+        errors = errors[rows] if np.ndim(errors) else errors
         return errors + turned * self.rows.norms()[rows] if turned else errors
 
     @cached_property
@@ -521,15 +520,10 @@ class Problem:
         return max(largest(self.rows.norms()), self._fold("largest_norm"))
 
     @cached_property
-    def largest_noise(self) -> float:
-        """The largest b_i with κ_i(w) ≤ b_iN(w), folded samples included."""
-        own = self.noise.norm_factors(self.rows.d)
-        return max(largest(own), self._fold("largest_noise"))
-
-    @property
     def largest_lipschitz(self) -> float:
         """The largest L_i, folded samples included."""
-        return self.largest_noise * self.noise.sets.norm_lipschitz(self.rows.d)
+        own = self.noise.lipschitz(self.rows.d)
+        return max(largest(own), self._fold("largest_lipschitz"))
 
 
 def _hinge(weights, slack):

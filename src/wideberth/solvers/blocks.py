@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wideberth.noise import SmoothBars
+from wideberth.noise.error_bars import SmoothBars, images_of, lifted
 from wideberth.noise.sets import SumOfSets
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import by_columns, fill, host, is_foreign, like, namespace
@@ -551,7 +551,8 @@ class SignedParts(Inequalities):
         d, rows = self.d, copy(self.rows)
         plain = rows.dense()
         z, ends = plain[:, :d], plain[:, d:]
-        moves = problem.radii[:, None] * problem.noise.boxes.block(slice(None))
+        widths = problem.noise.sets.cells(slice(None), slice(None))
+        moves = problem.radii[:, None] * widths
         rows.table = np.hstack((z - moves, -z - moves, ends))
         box = problem.outside.box(d)
         fold, rest = np.split(rows.folded, [d])
@@ -849,7 +850,7 @@ class ConeSets(RoundCones, OwnSets):
         self.factors = problem.noise.ellipsoids.factors(self.noisy)
 
     def place(self, start, distance):
-        image = self.factors.images(start.w)
+        image = images_of(self.factors, start.w)
         reach = np.linalg.norm(start.w) * self.problem.noise.ellipsoids.lipschitz(
             self.d
         )
@@ -874,7 +875,7 @@ class ConeSets(RoundCones, OwnSets):
 
     def _visit_sets(self, method):
         """h_0 stays αρ to the last digit, and k_1 the image of w."""
-        image = self.factors.images(method.w)
+        image = images_of(self.factors, method.w)
         self.k = np.column_stack((self.k[:, 0], image))
         self.h = np.column_stack((method.alpha * self.radii, self.h[:, 1:]))
         self.noise = self.problem.radii * np.sqrt(dots(image, image))
@@ -886,7 +887,7 @@ class ConeSets(RoundCones, OwnSets):
 
     def _lifted(self, parts):
         """Σ F_ip_i."""
-        return self.factors.lifted(parts).sum(axis=0)
+        return lifted(self.factors, parts).sum(axis=0)
 
     @property
     def turned(self):
@@ -904,7 +905,7 @@ class ConeSets(RoundCones, OwnSets):
         self.compliance = self.radii * self.radii / self.first
         self.shift = -self.radii * self.h[:, 0] / self.first
         self.total = np.zeros_like(self.h)  # h + r
-        p = self.factors.lifted(self.v1)
+        p = lifted(self.factors, self.v1)
         self._turned = copy(self.rows)
         self._turned.table = np.array(self.rows.dense())
         self._turned.table[:, : self.d] -= (self.radii * self.lean)[:, None] * p
@@ -930,7 +931,7 @@ class ConeSets(RoundCones, OwnSets):
         return self.filled(self._pushed(self.total))
 
     def move(self, dx, d_alpha, aim):
-        image = self.factors.images(dx[: self.d])
+        image = images_of(self.factors, dx[: self.d])
         dt = (self.total[:, 0] - self.h[:, 0] - self.radii * d_alpha) / self.first
         dt += self.lean * dots(self.v1, image)
         self.dk = np.column_stack((dt, image))

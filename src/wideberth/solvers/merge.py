@@ -172,13 +172,13 @@ class Groups:
             mass=mass,
             rounding=(gamma(length + 8) + rows.combine_rounding) * mass,
             largest_norm=float(rows.norms().max()),
-            largest_noise=float(self.radii[far].max()),
+            largest_lipschitz=float(self.radii[far].max()),  # of a unit ball
             largest_target=float(np.abs(self.targets[far]).max()),
         )
         return replace(merged, chain=self.merged.chain + length + 8)
 
     @staticmethod
-    def problem(parts: list[Groups], shape: Sets, intercept) -> Problem:
+    def problem(parts: list[Groups], sets: Sets, intercept) -> Problem:
         """One problem of the groups of all batches."""
         columns = zip(
             *((p.X, p.y, p.weights, p.radii, p.targets) for p in parts), strict=True
@@ -188,9 +188,11 @@ class Groups:
         # A sum over groups goes on where the sums within them ended.
         merged = replace(
             merged,
-            rounding=merged.rounding + shape.rotation_error * merged.mass,
+            rounding=merged.rounding + sets.rotation_error * merged.mass,
+            largest_lipschitz=sets.shape.lipschitz(X.shape[1])
+            * merged.largest_lipschitz,
             chain=merged.chain + len(y),
         )
-        rows, noise = as_rows(X, y), Noise(shape, radii)
+        rows, noise = as_rows(X, y), Noise(sets, radii)
         problem = Problem(rows, weights, noise, intercept, merged)
         return problem if np.all(targets == 1) else replace(problem, m=targets)
