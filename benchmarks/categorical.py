@@ -19,7 +19,7 @@ from benchmarks.bench.machine import describe
 from benchmarks.bench.report import Report
 from benchmarks.datasets import a9a, one_hot
 from wideberth import solve
-from wideberth.problem.layouts import as_rows
+from wideberth.problem.rows import as_rows
 
 
 def cases():

@@ -31,7 +31,7 @@ from wideberth import solve
 
 _PACKAGE = Path(wideberth.__file__).parent
 #: Files whose private functions are steps of the kernel that calls them.
-_PRODUCTS = "problem/rows.py", "problem/layouts.py"
+_PRODUCTS = ("problem/rows.py",)
 _KERNELS = ("problem/arrays.py", *_PRODUCTS)
 #: Functions that read rows without telling `Passes`, by file and name.
 _READERS = {

@@ -43,7 +43,7 @@ LESSONS = [
     ),
     (
         "Labelled noise is matched by name, not by position.",
-        "problem/feature_names.py",
+        "problem/validation.py",
         "    return np.array([places[name] for name in names], dtype=np.intp)\n",
         "    return np.arange(len(names))\n",
     ),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from wideberth.problem.changes import Presolved
 from wideberth.problem.endpoints import saturation_scale
-from wideberth.problem.presolve import Presolved
 from wideberth.problem.statement import Statement, check_ramp
 from wideberth.problem.validation import (
     check_number,

@@ -15,12 +15,12 @@ import numpy as np
 
 from wideberth.grids import read_Cs, read_levels
 from wideberth.notes import NullModelWarning, convergence_warning, not_proven
-from wideberth.problem.diagnosis import out_of_range
-from wideberth.problem.presolve import (
+from wideberth.problem.changes import (
     Presolved,
     build_problem,
     check_radii,
     merge_rows,
+    out_of_range,
 )
 from wideberth.problem.statement import Statement
 from wideberth.results import Path, PathPoint

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.problem import Pair, Problem
-from wideberth.problem.presolve import check_radii, presolve
+from wideberth.problem.changes import check_radii, presolve
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_vector
 from wideberth.screening import (

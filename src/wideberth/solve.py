@@ -18,15 +18,15 @@ from wideberth.data.opening import errors_in_memory, is_scaled
 from wideberth.notes import null_model
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import host, is_foreign, like
-from wideberth.problem.diagnosis import out_of_range
-from wideberth.problem.endpoints import Bracket, critical_scale
-from wideberth.problem.presolve import (
+from wideberth.problem.changes import (
     Presolved,
     build_problem,
     cut_radii,
     merge_rows,
+    out_of_range,
     unchanged,
 )
+from wideberth.problem.endpoints import Bracket, critical_scale
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_vector, short

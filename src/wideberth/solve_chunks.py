@@ -16,7 +16,7 @@ from wideberth.data.sources import Source
 from wideberth.noise import as_shape
 from wideberth.noise.reading import check_errors_alone
 from wideberth.notes import null_model
-from wideberth.problem.diagnosis import blur
+from wideberth.problem.changes import blur
 from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.statement import Statement

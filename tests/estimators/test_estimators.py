@@ -26,7 +26,7 @@ from benchmarks.datasets import Missing, libsvm
 from wideberth import Box, CrossPolytope, NullModelWarning, RobustLinearSVC, solve
 from wideberth.estimators import training_data
 from wideberth.noise import as_shape
-from wideberth.problem import Problem, equal_rows, presolve
+from wideberth.problem import Problem, changes, equal_rows
 
 IRIS = load_iris(return_X_y=True)
 
@@ -307,8 +307,8 @@ def test_one_against_the_rest_looks_at_the_data_once(monkeypatch):
 
         monkeypatch.setattr(place, name, call)
 
-    counted(presolve, "measured_data")
-    counted(presolve, "to_csr")
+    counted(changes, "measured_data")
+    counted(changes, "to_csr")
     counted(equal_rows, "group_samples")
     model = RobustLinearSVC(C=0.01).fit(X, y)
     assert len(model.coef_) == 3

@@ -8,26 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from problems import make_problem
-from wideberth.kernels.interior import Steering, minimise
+from wideberth.kernels.interior import minimise
 from wideberth.problem import Problem
 from wideberth.screening import Partition, Reduction
-from wideberth.solvers.blocks import LEAST_DISTANCE, START_INSIDE
-from wideberth.solvers.interior import TO_BOUNDARY, InteriorPoint
-from wideberth.solvers.shrinking import SETTLED_MOVES
-from wideberth.solvers.small import _small_problem
+from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.small import _STEERING, _small_problem
 
 SHAPES = ("l2", "linf", "ellipsoid", "box")
 INTERCEPTS = (None, 0.0, 0.5)
 
 
 def steering(most_steps=100):
-    return Steering(
-        START_INSIDE,
-        LEAST_DISTANCE,
-        TO_BOUNDARY,
-        SETTLED_MOVES,
-        most_steps,
-    )
+    return _STEERING | {"most_steps": most_steps}
 
 
 def stepped(problem, goal=1e-8, slack=None, least=None, many=None, few=0, steps=100):

@@ -14,8 +14,8 @@ from wideberth.data.chunks import Terms
 from wideberth.measurement.radius import radius_from_std
 from wideberth.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem import Pair, Problem
+from wideberth.problem.changes import build_problem
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.presolve import build_problem
 from wideberth.problem.rows import gamma
 from wideberth.problem.statement import Statement
 from wideberth.screening import fold_samples, screen_points

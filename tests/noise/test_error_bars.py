@@ -16,9 +16,8 @@ from wideberth.noise import (
     SumOfEllipsoids,
 )
 from wideberth.noise.sets import Noise
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.rounding import well_inside
-from wideberth.problem.rows import gamma
+from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening import Reduction, fold_samples
 from wideberth.screening.decisions import Partition
 from wideberth.solvers.conic import solve_conic

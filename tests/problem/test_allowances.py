@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import wideberth.noise.error_bars as covariances_module
-import wideberth.problem.folded as folded_module
+import wideberth.problem.problem as folded_module
 import wideberth.problem.problem as problem_module
 import wideberth.problem.rounding as rounding_module
 import wideberth.problem.rows as rows_module

@@ -11,7 +11,7 @@ from safety import parameters
 from wideberth import Box, CrossPolytope, NullModelWarning, solve
 from wideberth.noise import Ellipsoid
 from wideberth.noise.sets import Noise
-from wideberth.problem import Problem, diagnosis
+from wideberth.problem import Problem, changes
 from wideberth.problem.endpoints import (
     Bracket,
     critical_radius,
@@ -21,7 +21,7 @@ from wideberth.problem.endpoints import (
     project,
     saturation_scale,
 )
-from wideberth.problem.layouts import as_rows
+from wideberth.problem.rows import as_rows
 from wideberth.solvers.conic import solve_conic
 
 
@@ -354,4 +354,4 @@ def test_noise_of_exactly_the_critical_size_leaves_the_null_model():
 def test_columns_are_as_large_as_their_largest_value_of_either_sign():
     X = np.array([[1.0, -7.0, 0.0], [-3.0, -2.0, 0.0]])
     for form in (np.asarray, sp.csr_array):
-        np.testing.assert_array_equal(diagnosis._column_sizes(form(X)), [3.0, 7.0, 0.0])
+        np.testing.assert_array_equal(changes._column_sizes(form(X)), [3.0, 7.0, 0.0])

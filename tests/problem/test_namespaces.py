@@ -13,7 +13,7 @@ from wideberth.noise import L2
 from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like, scatter
-from wideberth.problem.layouts import as_rows
+from wideberth.problem.rows import as_rows
 from wideberth.solvers import proofs
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}

@@ -20,8 +20,17 @@ from wideberth.noise import (
     factors,
 )
 from wideberth.problem import Problem, equal_rows
-from wideberth.problem.common_values import CommonValues
-from wideberth.problem.diagnosis import blur, out_of_range
+from wideberth.problem.changes import (
+    EXTREME,
+    Presolved,
+    _largest_entry,
+    _sigma,
+    blur,
+    check_radii,
+    cut_radii,
+    out_of_range,
+    presolve,
+)
 from wideberth.problem.endpoints import (
     Face,
     _FaceDescent,
@@ -29,17 +38,9 @@ from wideberth.problem.endpoints import (
     project,
     saturation_scale,
 )
-from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.limits import power_of_two
-from wideberth.problem.presolve import (
-    EXTREME,
-    Presolved,
-    _largest_entry,
-    _sigma,
-    check_radii,
-    cut_radii,
-    presolve,
-)
+from wideberth.problem.problem import balanced, best_intercept
+from wideberth.problem.rows import CommonValues
 from wideberth.screening import decisions
 
 SEEDS = range(24)

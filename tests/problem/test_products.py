@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import wideberth.problem.layouts as layouts
+import wideberth.problem.rows as layouts
 import wideberth.problem.rows as rows_module
 from wideberth.problem import arrays, validation
-from wideberth.problem.layouts import BLAS_SPEEDUP, _csr_block, as_rows, to_csr
+from wideberth.problem.rows import BLAS_SPEEDUP, _csr_block, as_rows, to_csr
 from wideberth.problem.statement import Statement
 
 FORMS = {

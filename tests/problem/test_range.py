@@ -13,8 +13,7 @@ from torture_problems import clouds
 from wideberth import NullModelWarning, RobustLinearSVC, path, solve
 from wideberth.certify import certified_radius
 from wideberth.problem import Certificate, Pair, Problem
-from wideberth.problem.equivalent import cap_weights
-from wideberth.problem.presolve import build_problem
+from wideberth.problem.changes import build_problem, cap_weights
 from wideberth.problem.rounding import slack_rounding
 from wideberth.problem.statement import Statement
 from wideberth.screening.regions import REGIONS, build_region

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from wideberth import Box, Problem, path, solve
-from wideberth.problem.layouts import SparseRows, as_rows, to_csr
+from wideberth.problem.rows import SparseRows, as_rows, to_csr
 from wideberth.solvers.registry import choose_solver
 
 

@@ -22,13 +22,13 @@ from problems import (
     solved_pair,
 )
 from wideberth.problem import Pair
+from wideberth.problem.changes import presolve
 from wideberth.problem.endpoints import (
     Face,
     critical_scale,
     null_certificate,
     saturation_scale,
 )
-from wideberth.problem.presolve import presolve
 from wideberth.screening import Partition, Reduction, screen_at_hand, screen_points
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.conic import solve_conic

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from problems import EXTREME_PENALTIES, SHAPES, make_solved, solved_problems
 from safety import Reference, iterates, moved_at_margin
 from wideberth.problem import Pair
-from wideberth.problem.layouts import as_rows
+from wideberth.problem.rows import as_rows
 from wideberth.screening import Partition, Reduction, screen_points
 from wideberth.screening.decisions import _intercept_bracket
 from wideberth.screening.regions import REGIONS, build_region

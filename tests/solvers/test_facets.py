@@ -15,7 +15,7 @@ from polyhedral import (
 )
 from wideberth import Box, CrossPolytope, solve
 from wideberth.problem import Problem
-from wideberth.problem.folded import Folded
+from wideberth.problem.problem import Folded
 from wideberth.solvers.algebra import Curvature, Factor, ThinFactor
 from wideberth.solvers.interior import InteriorPoint
 

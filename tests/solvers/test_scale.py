@@ -29,7 +29,7 @@ from wideberth.data.memory import parse_bytes, physical_memory
 from wideberth.noise import L2, as_noise
 from wideberth.problem import Pair
 from wideberth.problem.endpoints import critical_scale
-from wideberth.problem.layouts import as_rows
+from wideberth.problem.rows import as_rows
 from wideberth.screening import screen_points
 from wideberth.screening.tests import quick_test
 from wideberth.solvers.base import Control

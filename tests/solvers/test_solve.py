@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from problems import make_problem, problems
 from wideberth import NullModelWarning, Problem, solve
 from wideberth.problem.endpoints import critical_radius
-from wideberth.problem.layouts import as_rows
+from wideberth.problem.rows import as_rows
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic

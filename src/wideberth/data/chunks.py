@@ -24,8 +24,8 @@ from wideberth.noise.shapes import Shape
 from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
 from wideberth.problem.labels import uniform
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import CACHED_ENTRIES
+from wideberth.problem.rows import as_rows
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
 
 Checksum = tuple[Any, ...]

@@ -32,7 +32,7 @@ from sklearn.pipeline import Pipeline
 
 from wideberth.estimators.categories import exact_columns
 from wideberth.estimators.probes import ProbedRows
-from wideberth.problem.quiet import quietly
+from wideberth.problem.arrays import quietly
 from wideberth.problem.validation import refuse_text
 
 #: Length of the moves that A is read from, in largest values of the feature: so far

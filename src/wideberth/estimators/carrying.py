@@ -17,7 +17,7 @@ from wideberth.estimators.categories import (
 )
 from wideberth.noise import Covariances, ErrorBars, as_shape, is_covariance
 from wideberth.noise.reading import read_errors
-from wideberth.problem.feature_names import feature_names
+from wideberth.problem.validation import feature_names
 
 
 def check_asked_for(pipeline: Pipeline, params: dict) -> None:

@@ -15,8 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
 from wideberth.noise import align_noise, as_shape
-from wideberth.problem.feature_names import feature_names, listed, own_names
-from wideberth.problem.validation import holds_numbers
+from wideberth.problem.validation import feature_names, holds_numbers, listed, own_names
 
 _ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 #: How scikit-learn and this package say that they met text.

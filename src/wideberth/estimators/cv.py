@@ -38,7 +38,7 @@ from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import RowsInMemory, read_measured
 from wideberth.grids import read_Cs, read_penalties, read_radii, read_ramps
 from wideberth.notes import not_proven
-from wideberth.problem.presolve import build_problem
+from wideberth.problem.changes import build_problem
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_jobs, check_number
 

@@ -37,8 +37,7 @@ from wideberth.noise import Covariances, Posteriors, keeps_apart
 from wideberth.noise.reading import in_order_of
 from wideberth.noise.sums import ratio
 from wideberth.problem.arrays import host
-from wideberth.problem.feature_names import feature_names
-from wideberth.problem.validation import float_array, radius_or_default
+from wideberth.problem.validation import feature_names, float_array, radius_or_default
 
 
 def place_of_features(steps) -> int | None:

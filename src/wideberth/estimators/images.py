@@ -23,8 +23,7 @@ from wideberth.estimators.affine import composed, step_maps, transformed
 from wideberth.estimators.monotone import bends, directions, domain
 from wideberth.estimators.probes import in_the_form_of
 from wideberth.noise import Boxes, ErrorBars, keeps_apart
-from wideberth.problem.feature_names import feature_names
-from wideberth.problem.validation import float_array
+from wideberth.problem.validation import feature_names, float_array
 
 
 @dataclass(frozen=True)

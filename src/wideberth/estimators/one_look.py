@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from wideberth.problem.presolve import build_problem, cut_radii, share_rows
+from wideberth.problem.changes import build_problem, cut_radii, share_rows
 from wideberth.problem.statement import Statement
 from wideberth.results import Solution
 from wideberth.solve import solve_presolved

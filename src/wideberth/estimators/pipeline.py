@@ -63,7 +63,7 @@ from wideberth.estimators.streaming import per_row
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.measurement.true_features import refuse_empty_columns
 from wideberth.problem.arrays import host, is_foreign
-from wideberth.problem.feature_names import feature_names
+from wideberth.problem.validation import feature_names
 
 
 def make_robust_pipeline(

@@ -56,6 +56,15 @@ cdef enum:
     BLOCK = 256
 
 
+cdef struct Steering:
+    # START_INSIDE, LEAST_DISTANCE, TO_BOUNDARY, SETTLED_MOVES, MOST_STEPS of `solvers`.
+    double start_inside
+    double least_distance
+    double to_boundary
+    double settled_moves
+    int most_steps
+
+
 cdef class SmallProblem:
     """The problem at the top: its rows x_i, what belongs to them, and the fold.
 
@@ -64,12 +73,13 @@ cdef class SmallProblem:
     """
 
     cdef const double[:, ::1] X
-    cdef const double[::1] signs, radii, targets, weights, scales
+    cdef const double[::1] signs, radii, targets, weights
     cdef double[::1] penalty, fold
     cdef double total, least_scale
-    cdef int kind
     cdef bint noisy, centred
     cdef Py_ssize_t n, d, m
+    cdef object scales
+    cdef int kind
 
     def __init__(
         self, X, signs, targets, weights, radii, fold, double total, scales, int kind,
@@ -88,54 +98,6 @@ cdef class SmallProblem:
         if self.centred:
             self.penalty[self.m - 1] = intercept
 
-    cdef void extend(self, Py_ssize_t i, double *e) noexcept nogil:
-        """Write e_i."""
-        cdef Py_ssize_t j
-        cdef double sign = self.signs[i]
-        for j in range(self.d):
-            e[j] = sign * self.X[i, j]
-        if self.noisy:
-            e[self.d] = -self.radii[i]
-        if self.centred:
-            e[self.m - 1] = sign
-
-    cdef void multiply(self, const double *x, double *out) noexcept nogil:
-        """out_i = ⟨x,e_i⟩ of all rows."""
-        cdef Py_ssize_t i
-        cdef double t = x[self.d] if self.noisy else 0.0
-        cdef double b = x[self.m - 1] if self.centred else 0.0
-        products(self.n, self.d, &self.X[0, 0], x, out)
-        for i in range(self.n):
-            out[i] = self.signs[i] * (out[i] + b) - self.radii[i] * t
-
-    cdef void combine(self, double *a, double *out) noexcept nogil:
-        """out = Σ a_i e_i; a is written over."""
-        cdef Py_ssize_t i
-        cdef double s = 0.0, balance = 0.0
-        for i in range(self.n):
-            s += a[i] * self.radii[i]
-            a[i] *= self.signs[i]
-            balance += a[i]
-        combined(self.n, self.d, &self.X[0, 0], a, out)
-        if self.noisy:
-            out[self.d] = -s
-        if self.centred:
-            out[self.m - 1] = balance
-
-
-cdef class Steering:
-    """Numbers that steer the steps; `NewtonSettings` says what they are."""
-
-    cdef double start_inside, least_distance, to_boundary, settled_moves
-    cdef int most_steps
-
-    def __init__(
-        self, start_inside, least_distance, to_boundary, settled_moves, most_steps
-    ):
-        self.start_inside, self.least_distance = start_inside, least_distance
-        self.to_boundary, self.settled_moves = to_boundary, settled_moves
-        self.most_steps = most_steps
-
 
 # -- noise -------------------------------------------------------------------------
 
@@ -143,43 +105,53 @@ cdef class Steering:
 cdef class Noise:
     """No noise; subclasses are the cone t ≥ Ω(w), with k at x and its multiplier h.
 
-    Entry j < d of x belongs to feature j, entry d is t.
+    Entry j < d of x belongs to feature j, entry d is t. The cone's part BᵀW⁻²B of
+    Newton's matrix is diag(`diagonal`) + `row``row`ᵀ in these d + 1 entries.
     """
 
-    cdef Py_ssize_t d
+    cdef Py_ssize_t d, size
     cdef double[::1] memory
     cdef double *scales
-    cdef double weight  # of the barrier, in μ
+    cdef double *diagonal
+    cdef double *row
+    cdef double lipschitz  # largest Ω(w) for ‖w‖ = 1
+    cdef double facets  # number of inequalities; infinite if Ω is smooth
+    cdef double most_inside  # bound on how far beyond Ω(w) to start, in Ω(w)
 
-    cdef double *_carve(self, Py_ssize_t part, Py_ssize_t size) noexcept:
-        return &self.memory[part * size]
+    def __init__(self, scales):
+        self.d = scales.size
+
+    cdef void _allocate(self, scales, Py_ssize_t vectors) except *:
+        """Memory for vectors of d + 1 numbers; the first three are for this class."""
+        self.d, self.size = scales.size, scales.size + 1
+        self.memory = np.zeros((3 + vectors) * self.size)
+        self.scales, self.diagonal = self._vector(0), self._vector(1)
+        self.row = self._vector(2)
+        for j in range(self.d):
+            self.scales[j] = scales[j]
+
+    cdef double *_vector(self, Py_ssize_t k) noexcept:
+        return &self.memory[k * self.size]
 
     cdef double support(self, const double *w) noexcept nogil:
         """Ω(w)."""
         return 0.0
 
-    cdef double lipschitz(self) noexcept nogil:
-        """Largest Ω(w) for ‖w‖ = 1."""
-        return 0.0
-
-    cdef double inside(self, double rows, double size, Py_ssize_t n) noexcept nogil:
-        """How far beyond Ω(w) to start, in Ω(w).
-
-        So far that t counts for as much as the `rows` do together; `size` is Ω(w) times
-        its weight.
-        """
-        return 0.0
-
     cdef void start(
         self, const double *x, double s, double inside, double mu
     ) noexcept nogil:
-        """Set a multiplier that balances s."""
+        """Set a multiplier that balances s; its product with k fixes its weight in μ."""
 
     cdef void scale(self, const double *x) noexcept nogil:
-        """Compute the scaling at the current point."""
+        """Compute the scaling at the current point, `diagonal` and `row`."""
 
     cdef void add_curvature(self, double *matrix, Py_ssize_t m) noexcept nogil:
         """Add BᵀW⁻²B to the triangle [i, j ≥ i] of the rows."""
+        cdef Py_ssize_t i, j
+        for i in range(self.size):
+            for j in range(i, self.size):
+                matrix[i * m + j] += self.row[i] * self.row[j]
+            matrix[i * m + i] += self.diagonal[i]
 
     cdef void correct(self, double target, double *right) noexcept nogil:
         """Aim at products `target` after the predictor; add to the right-hand side."""
@@ -215,20 +187,17 @@ cdef class RoundNoise(Noise):
     cdef double *dual_g  # y − g
     cdef double *corrected  # λ + y
     cdef double *work
-    cdef double eta
+    cdef double eta, weight
     cdef bint equal  # one τ for all features
 
     def __init__(self, scales, bint equal):
-        cdef Py_ssize_t size = scales.size + 1
-        self.d, self.equal = scales.size, equal
-        self.memory = np.zeros(9 * size)
-        self.k, self.h = self._carve(0, size), self._carve(1, size)
-        self.v, self.scaled = self._carve(2, size), self._carve(3, size)
-        self.g, self.dual_g = self._carve(4, size), self._carve(5, size)
-        self.corrected, self.work = self._carve(6, size), self._carve(7, size)
-        self.scales = self._carve(8, size)
-        for j in range(self.d):
-            self.scales[j] = scales[j]
+        self._allocate(scales, 8)
+        self.lipschitz, self.facets = scales.max(initial=0.0), INFINITY
+        self.most_inside, self.equal = LITTLE, equal
+        self.k, self.h, self.v = self._vector(3), self._vector(4), self._vector(5)
+        self.scaled, self.g = self._vector(6), self._vector(7)
+        self.dual_g, self.corrected = self._vector(8), self._vector(9)
+        self.work = self._vector(10)
 
     cdef double support(self, const double *w) noexcept nogil:
         cdef Py_ssize_t j
@@ -237,95 +206,90 @@ cdef class RoundNoise(Noise):
             total += (self.scales[j] * w[j]) * (self.scales[j] * w[j])
         return sqrt(total)
 
-    cdef double lipschitz(self) noexcept nogil:
-        cdef Py_ssize_t j
-        cdef double most = 0.0
-        for j in range(self.d):
-            most = max(most, self.scales[j])
-        return most
-
-    cdef double inside(self, double rows, double size, Py_ssize_t n) noexcept nogil:
-        return min(rows / max(size, TINY), LITTLE)
-
     cdef void start(
         self, const double *x, double s, double inside, double mu
     ) noexcept nogil:
-        """h_0 balances s, h_1 opposes w; ⟨k,h⟩ fixes the weight of this barrier."""
+        """h_0 balances s, h_1 opposes w."""
         cdef Py_ssize_t j
         self._image(x, self.k)
         self.h[0] = s
-        for j in range(1, self.d + 1):
+        for j in range(1, self.size):
             self.h[j] = s * (inside - 1.0) * self.k[j] / self.k[0]
-        self.weight = dot(self.d + 1, self.k, self.h) / mu
+        self.weight = dot(self.size, self.k, self.h) / mu
 
     cdef void scale(self, const double *x) noexcept nogil:
-        cdef Py_ssize_t j
-        cdef double size_k, size_h, norm
+        """W⁻² = η⁻²(2(Jv)(Jv)ᵀ − J), J = diag(1, −I)."""
+        cdef Py_ssize_t j, d = self.d
+        cdef double size_k, size_h, norm, root
         self._image(x, self.k)
         size_k, size_h = sqrt(self._square(self.k)), sqrt(self._square(self.h))
         self.v[0] = self.k[0] / size_k + self.h[0] / size_h
-        for j in range(1, self.d + 1):
+        for j in range(1, self.size):
             self.v[j] = self.k[j] / size_k - self.h[j] / size_h
         norm = sqrt(self._square(self.v))
-        for j in range(self.d + 1):
+        for j in range(self.size):
             self.v[j] /= norm
         self.eta = sqrt(size_k / size_h)
         self._unscale(self.k, self.scaled)
-
-    cdef void add_curvature(self, double *matrix, Py_ssize_t m) noexcept nogil:
-        """W⁻² = η⁻²(2(Jv)(Jv)ᵀ − J), J = diag(1, −I)."""
-        cdef Py_ssize_t i, j, d = self.d
-        cdef double lead, weight = 1.0 / (self.eta * self.eta)
-        for i in range(d):
-            lead = 2.0 * weight * self.scales[i] * self.v[1 + i]
-            for j in range(i, d):
-                matrix[i * m + j] += lead * self.scales[j] * self.v[1 + j]
-            matrix[i * m + i] += weight * self.scales[i] * self.scales[i]
-            matrix[i * m + d] -= lead * self.v[0]
-        matrix[d * m + d] += weight * (2.0 * self.v[0] * self.v[0] - 1.0)
+        root = sqrt(2.0) / self.eta
+        for j in range(d):
+            self.row[j] = root * self.scales[j] * self.v[1 + j]
+            self.diagonal[j] = (self.scales[j] / self.eta) ** 2
+        self.row[d], self.diagonal[d] = -root * self.v[0], -1.0 / self.eta**2
 
     cdef void correct(self, double target, double *right) noexcept nogil:
         """λ∘(λ+y) = weight·target + g∘(λ+g), with the predictor's g; Bᵀ(h + W⁻¹y)."""
-        cdef Py_ssize_t j, d = self.d
+        cdef Py_ssize_t j, size = self.size
         cdef double head
         cdef double *scaled = self.scaled
         cdef double *g = self.g
         cdef double *out = self.corrected
-        for j in range(1, d + 1):
+        for j in range(1, size):
             out[j] = g[0] * (scaled[j] + g[j]) + (scaled[0] + g[0]) * g[j]
-        out[0] = dot(d + 1, g, scaled) + dot(d + 1, g, g) + self.weight * target
-        head = 2.0 * scaled[0] * out[0] - dot(d + 1, scaled, out)
+        out[0] = dot(size, g, scaled) + dot(size, g, g) + self.weight * target
+        head = 2.0 * scaled[0] * out[0] - dot(size, scaled, out)
         head /= self._square(scaled)
-        for j in range(1, d + 1):
+        for j in range(1, size):
             out[j] = (out[j] - head * scaled[j]) / scaled[0]
         out[0] = head
         self._unscale(out, self.work)
-        for j in range(d):
+        for j in range(self.d):
             right[j] += self.scales[j] * self.work[1 + j]
-        right[d] += self.work[0]
+        right[self.d] += self.work[0]
 
     cdef void move(self, const double *dx, bint corrected) noexcept nogil:
         cdef Py_ssize_t j
         self._image(dx, self.work)
         self._unscale(self.work, self.g)
-        for j in range(self.d + 1):
+        for j in range(self.size):
             self.dual_g[j] = -self.scaled[j] - self.g[j]
             if corrected:
                 self.dual_g[j] += self.corrected[j]
 
     cdef double longest(self) noexcept nogil:
         """That keeps k and h, hence their scaled images, in the cone."""
-        cdef double square = self._square(self.scaled)
-        return min(
-            self._root(self.scaled, square, self.g),
-            self._root(self.scaled, square, self.dual_g),
-        )
+        return 1.0 / max(max(self._rate(self.g), self._rate(self.dual_g)), TINY)
+
+    cdef double _rate(self, const double *move) noexcept nogil:
+        """How fast λ approaches the end of the cone, 1 ÷ the step that reaches it.
+
+        In the frame where λ is (√det λ, 0) a move (m_0, m_1) approaches by ‖m_1‖ − m_0.
+        """
+        cdef Py_ssize_t j
+        cdef double *k = self.scaled
+        cdef double root = sqrt(self._square(k)), across = 0.0, part
+        cdef double along = (2.0 * k[0] * move[0] - dot(self.size, k, move)) / root
+        cdef double lead = (along + move[0]) / (k[0] + root)
+        for j in range(1, self.size):
+            part = move[j] - lead * k[j]
+            across += part * part
+        return (sqrt(across) - along) / root
 
     cdef void advance(self, double t) noexcept nogil:
         """k follows x."""
         cdef Py_ssize_t j
         self._unscale(self.dual_g, self.work)
-        for j in range(self.d + 1):
+        for j in range(self.size):
             self.h[j] += t * self.work[j]
 
     cdef double distance(self, const double *v, double s) noexcept nogil:
@@ -333,8 +297,8 @@ cdef class RoundNoise(Noise):
         cdef Py_ssize_t j
         cdef double near, shrink, total = 0.0
         if self.equal:
-            shrink = sqrt(dot(self.d, v, v)) - s * self.scales[0]
-            return shrink * shrink if shrink > 0 else 0.0
+            shrink = max(sqrt(dot(self.d, v, v)) - s * self.scales[0], 0.0)
+            return shrink * shrink
         for j in range(self.d):
             near = v[j] + s * self.scales[j] * self.h[1 + j] / max(self.h[0], TINY)
             total += near * near
@@ -351,10 +315,10 @@ cdef class RoundNoise(Noise):
         """out = W⁻¹u."""
         cdef Py_ssize_t j
         cdef double *v = self.v
-        cdef double across = dot(self.d + 1, v, u) - v[0] * u[0]
+        cdef double across = dot(self.size, v, u) - v[0] * u[0]
         cdef double lead = across / (1.0 + v[0]) - u[0]
         cdef double head = (v[0] * u[0] - across) / self.eta
-        for j in range(1, self.d + 1):
+        for j in range(1, self.size):
             out[j] = (u[j] + lead * v[j]) / self.eta
         out[0] = head
 
@@ -363,66 +327,44 @@ cdef class RoundNoise(Noise):
         cdef double norm = sqrt(dot(self.d, k + 1, k + 1))
         return max((k[0] - norm) * (k[0] + norm), TINY)
 
-    cdef double _root(
-        self, const double *k, double square, const double *dk
-    ) noexcept nogil:
-        """Largest t with k + t·dk in the cone: the least positive root of a quadratic.
-
-        It is at² + 2bt + square.
-        """
-        cdef double a = 2.0 * dk[0] * dk[0] - dot(self.d + 1, dk, dk)
-        cdef double b = 2.0 * k[0] * dk[0] - dot(self.d + 1, k, dk)
-        cdef double limit = -k[0] / dk[0] if dk[0] < 0 else INFINITY
-        cdef double pivot, first, second, inner = b * b - a * square
-        if not inner >= 0:
-            return limit
-        pivot = -(b + copysign(sqrt(inner), b))
-        first = pivot / a if a != 0 else INFINITY
-        second = square / pivot if pivot != 0 else INFINITY
-        if first > 0:
-            limit = min(limit, first)
-        return min(limit, second) if second > 0 else limit
-
-
-cdef struct Facets:
-    # The inequalities k ≥ 0 for one sign of every w_j, and D = h/k, dh = aim − D dk.
-    double *k
-    double *h
-    double *dk
-    double *dh
-    double *curve
-    double *aim
-    double *weight
-
 
 cdef class BoxNoise(Noise):
-    """t ≥ Στ_j|w_j| by a pair of inequalities for every feature with τ_j > 0.
+    """t ≥ Στ_j|w_j| by two inequalities k ≥ 0 for each of the f features with τ_j > 0.
 
-    k⁺ − k⁻ = 2w_j, and t = Στ_j(k⁺+k⁻)/2 holds throughout. With S = D⁺ + D⁻ and
-    V = Στ²/S the pairs leave diag(4D⁺D⁻/S) + (m,1)(m,1)ᵀ/V, m_j = τ_j(D⁺−D⁻)/S.
+    k⁺ − k⁻ = 2w_j, and t = Στ_j(k⁺+k⁻)/2 holds throughout. With D = h/k, S = D⁺ + D⁻
+    and V = Στ²/S the pairs leave diag(4D⁺D⁻/S) + (m,1)(m,1)ᵀ/V, m_j = τ_j(D⁺−D⁻)/S; and
+    dh = aim − D dk. Entries j < f of the vectors belong to k⁺, f + j to k⁻ of the same
+    feature, which is number `at[j]`.
     """
 
-    cdef Facets up, down
+    cdef Py_ssize_t[::1] at
+    cdef double *tau
     cdef double *slope  # m
+    cdef double *sum  # S
+    cdef double *k
+    cdef double *h
+    cdef double *dk
+    cdef double *dh
+    cdef double *ratio  # D
+    cdef double *aim
+    cdef double *weight
     cdef double spread  # V
-    cdef Py_ssize_t noisy
+    cdef Py_ssize_t f
 
     def __init__(self, scales):
-        cdef Py_ssize_t d = scales.size
-        self.d, self.memory = d, np.zeros(16 * d)
-        self.scales, self.slope = self._carve(0, d), self._carve(1, d)
-        self._facets(&self.up, 2)
-        self._facets(&self.down, 9)
-        self.noisy = np.count_nonzero(scales)
-        for j in range(d):
-            self.scales[j] = scales[j]
-
-    cdef void _facets(self, Facets *side, Py_ssize_t part) noexcept:
-        cdef Py_ssize_t d = self.d
-        side.k, side.h = self._carve(part, d), self._carve(part + 1, d)
-        side.dk, side.dh = self._carve(part + 2, d), self._carve(part + 3, d)
-        side.curve, side.aim = self._carve(part + 4, d), self._carve(part + 5, d)
-        side.weight = self._carve(part + 6, d)
+        self._allocate(scales, 17)
+        self.at = np.flatnonzero(scales)
+        self.f, self.most_inside = self.at.shape[0], 1.0 / EPS
+        self.lipschitz, self.facets = np.linalg.norm(scales), 2 * self.f
+        self.tau, self.slope, self.sum = (
+            self._vector(3), self._vector(4), self._vector(5),
+        )
+        self.k, self.h = self._vector(6), self._vector(8)
+        self.dk, self.dh = self._vector(10), self._vector(12)
+        self.ratio, self.aim = self._vector(14), self._vector(16)
+        self.weight = self._vector(18)
+        for j in range(self.f):
+            self.tau[j] = self.scales[self.at[j]]
 
     cdef double support(self, const double *w) noexcept nogil:
         cdef Py_ssize_t j
@@ -431,118 +373,93 @@ cdef class BoxNoise(Noise):
             total += self.scales[j] * fabs(w[j])
         return total
 
-    cdef double lipschitz(self) noexcept nogil:
-        return sqrt(dot(self.d, self.scales, self.scales))
-
-    cdef double inside(self, double rows, double size, Py_ssize_t n) noexcept nogil:
-        """Each facet counts for no more than ten rows."""
-        rows *= min(2.0 * self.noisy / (LITTLE * n), 1.0)
-        return min(rows / max(size, TINY), 1.0 / EPS)
-
     cdef void start(
         self, const double *x, double s, double inside, double mu
     ) noexcept nogil:
         """Set k at x, and an h whose products with it are even: h⁺ + h⁻ = sτ."""
-        cdef Py_ssize_t j
-        cdef double up, down, apart, excess = x[self.d] - self.support(x)
-        for j in range(self.d):
-            if self.scales[j] > 0:
-                apart = max(excess, TINY) / (self.noisy * self.scales[j])
-                up, down = 2.0 * max(x[j], 0.0) + apart, 2.0 * max(-x[j], 0.0) + apart
-                self.up.k[j], self.down.k[j] = up, down
-                self.up.h[j] = s * self.scales[j] * down / (up + down)
-                self.down.h[j] = s * self.scales[j] * up / (up + down)
-                self.up.weight[j] = up * self.up.h[j] / mu
-                self.down.weight[j] = down * self.down.h[j] / mu
+        cdef Py_ssize_t j, f = self.f
+        cdef double up, down, apart, excess = max(x[self.d] - self.support(x), TINY)
+        for j in range(f):
+            apart = excess / (f * self.tau[j])
+            up = 2.0 * max(x[self.at[j]], 0.0) + apart
+            down = 2.0 * max(-x[self.at[j]], 0.0) + apart
+            self.k[j], self.k[f + j] = up, down
+            self.h[j] = s * self.tau[j] * down / (up + down)
+            self.h[f + j] = s * self.tau[j] * up / (up + down)
+        for j in range(2 * f):
+            self.weight[j] = self.k[j] * self.h[j] / mu
 
     cdef void scale(self, const double *x) noexcept nogil:
-        cdef Py_ssize_t j
-        cdef double up, down, spread = 0.0
-        for j in range(self.d):
-            if self.scales[j] > 0:
-                up = self.up.curve[j] = self.up.h[j] / self.up.k[j]
-                down = self.down.curve[j] = self.down.h[j] / self.down.k[j]
-                self.slope[j] = self.scales[j] * (up - down) / (up + down)
-                spread += self.scales[j] * self.scales[j] / (up + down)
+        cdef Py_ssize_t j, f = self.f
+        cdef double up, down, root, spread = 0.0
+        for j in range(2 * f):
+            self.ratio[j] = self.h[j] / self.k[j]
+        for j in range(f):
+            up, down = self.ratio[j], self.ratio[f + j]
+            self.sum[j] = up + down
+            self.slope[j] = self.tau[j] * (up - down) / self.sum[j]
+            self.diagonal[self.at[j]] = 4.0 * up * (down / self.sum[j])
+            spread += self.tau[j] * self.tau[j] / self.sum[j]
         self.spread = max(spread, TINY)
-
-    cdef void add_curvature(self, double *matrix, Py_ssize_t m) noexcept nogil:
-        cdef Py_ssize_t i, j, d = self.d
-        cdef double up, down, lead
-        for i in range(d):
-            if self.scales[i] > 0:
-                lead = self.slope[i] / self.spread
-                for j in range(i, d):  # m_j = 0 where τ_j = 0
-                    matrix[i * m + j] += lead * self.slope[j]
-                up, down = self.up.curve[i], self.down.curve[i]
-                matrix[i * m + i] += 4.0 * up * (down / (up + down))
-                matrix[i * m + d] += lead
-        matrix[d * m + d] += 1.0 / self.spread
+        root = sqrt(self.spread)
+        for j in range(f):
+            self.row[self.at[j]] = self.slope[j] / root
+        self.row[self.d] = 1.0 / root
 
     cdef void correct(self, double target, double *right) noexcept nogil:
-        cdef Py_ssize_t j, d = self.d
-        cdef double total, lead = 0.0, multiplier = 0.0, sizes = 0.0
-        for j in range(d):
-            if self.scales[j] > 0:
-                self._aim(&self.up, j, target)
-                self._aim(&self.down, j, target)
-                total = self.up.aim[j] + self.down.aim[j]
-                lead += self.scales[j] * total / (self.up.curve[j] + self.down.curve[j])
-                multiplier += self.up.h[j] + self.down.h[j]
-                sizes += self.scales[j]
-        lead /= self.spread
-        for j in range(d):
-            if self.scales[j] > 0:
-                total = self.up.aim[j] + self.down.aim[j]
-                right[j] += self.up.h[j] - self.down.h[j]
-                right[j] += self.up.aim[j] - self.down.aim[j]
-                right[j] += self.slope[j] * (lead - total / self.scales[j])
-        right[d] += multiplier / max(sizes, TINY) + lead
-
-    cdef void _aim(self, Facets *side, Py_ssize_t j, double target) noexcept nogil:
         """k·h → weight·target, less what the predictor's product is off by."""
-        cdef double product = side.weight[j] * target - side.dk[j] * side.dh[j]
-        side.aim[j] = product / side.k[j] - side.h[j]
+        cdef Py_ssize_t j, f = self.f
+        cdef double lead, product, multiplier = 0.0, sizes = 0.0
+        for j in range(2 * f):
+            product = self.weight[j] * target - self.dk[j] * self.dh[j]
+            self.aim[j] = product / self.k[j] - self.h[j]
+            multiplier += self.h[j]
+        lead = self._rise() / self.spread
+        for j in range(f):
+            product = lead - (self.aim[j] + self.aim[f + j]) / self.tau[j]
+            product = self.slope[j] * product + (self.h[j] - self.h[f + j])
+            right[self.at[j]] += product + (self.aim[j] - self.aim[f + j])
+            sizes += self.tau[j]
+        right[self.d] += multiplier / max(sizes, TINY) + lead
+
+    cdef double _rise(self) noexcept nogil:
+        """Στ(aim⁺ + aim⁻)/S."""
+        cdef Py_ssize_t j, f = self.f
+        cdef double rise = 0.0
+        for j in range(f):
+            rise += self.tau[j] * (self.aim[j] + self.aim[f + j]) / self.sum[j]
+        return rise
 
     cdef void move(self, const double *dx, bint corrected) noexcept nogil:
-        cdef Py_ssize_t j
-        cdef double up, down, total, rest, multiplier, rise = 0.0
-        for j in range(self.d):
-            if self.scales[j] > 0:
-                if not corrected:
-                    self.up.aim[j], self.down.aim[j] = -self.up.h[j], -self.down.h[j]
-                total = self.up.aim[j] + self.down.aim[j]
-                rise += self.scales[j] * total / (self.up.curve[j] + self.down.curve[j])
-                rise -= self.slope[j] * dx[j]
-        multiplier = (rise - dx[self.d]) / self.spread  # its move
-        for j in range(self.d):
-            if self.scales[j] > 0:
-                up, down = self.up.curve[j], self.down.curve[j]
-                rest = self.up.aim[j] + self.down.aim[j] - self.scales[j] * multiplier
-                self.up.dk[j] = (rest + 2.0 * down * dx[j]) / (up + down)
-                self.down.dk[j] = (rest - 2.0 * up * dx[j]) / (up + down)
-                self.up.dh[j] = self.up.aim[j] - up * self.up.dk[j]
-                self.down.dh[j] = self.down.aim[j] - down * self.down.dk[j]
+        cdef Py_ssize_t j, f = self.f
+        cdef double dw, rest, multiplier
+        if not corrected:
+            for j in range(2 * f):
+                self.aim[j] = -self.h[j]
+        multiplier = self._rise() - dx[self.d]
+        for j in range(f):
+            multiplier -= self.slope[j] * dx[self.at[j]]
+        multiplier /= self.spread  # its move
+        for j in range(f):
+            dw = 2.0 * dx[self.at[j]]
+            rest = self.aim[j] + self.aim[f + j] - self.tau[j] * multiplier
+            self.dk[j] = (rest + self.ratio[f + j] * dw) / self.sum[j]
+            self.dk[f + j] = (rest - self.ratio[j] * dw) / self.sum[j]
+        for j in range(2 * f):
+            self.dh[j] = self.aim[j] - self.ratio[j] * self.dk[j]
 
     cdef double longest(self) noexcept nogil:
         cdef Py_ssize_t j
-        cdef double rate = 0.0
-        for j in range(self.d):
-            if self.scales[j] > 0:
-                rate = max(rate, -self.up.dk[j] / self.up.k[j])
-                rate = max(rate, -self.up.dh[j] / self.up.h[j])
-                rate = max(rate, -self.down.dk[j] / self.down.k[j])
-                rate = max(rate, -self.down.dh[j] / self.down.h[j])
-        return 1.0 / rate if rate > 0 else INFINITY
+        cdef double rate = TINY
+        for j in range(2 * self.f):
+            rate = max(rate, max(-self.dk[j] / self.k[j], -self.dh[j] / self.h[j]))
+        return 1.0 / rate
 
     cdef void advance(self, double t) noexcept nogil:
         cdef Py_ssize_t j
-        for j in range(self.d):
-            if self.scales[j] > 0:
-                self.up.k[j] = max(self.up.k[j] + t * self.up.dk[j], TINY)
-                self.up.h[j] = max(self.up.h[j] + t * self.up.dh[j], TINY)
-                self.down.k[j] = max(self.down.k[j] + t * self.down.dk[j], TINY)
-                self.down.h[j] = max(self.down.h[j] + t * self.down.dh[j], TINY)
+        for j in range(2 * self.f):
+            self.k[j] = max(self.k[j] + t * self.dk[j], TINY)
+            self.h[j] = max(self.h[j] + t * self.dh[j], TINY)
 
     cdef double distance(self, const double *v, double s) noexcept nogil:
         cdef Py_ssize_t j
@@ -556,6 +473,15 @@ cdef class BoxNoise(Noise):
 # -- the method --------------------------------------------------------------------
 
 
+cdef struct Row:
+    double c, target, square  # c_i, m_i, ‖e_i‖²
+    double u, a, rest, p, q  # u_i, a_i, 1−a_i, p_i, q_i
+    double da, dp, dq  # their moves
+    double ratio_p, ratio_q, theta  # p_i/(1−a_i), q_i/a_i, θ_i/c_i
+    Py_ssize_t place  # among all rows of the problem
+    bint near  # whether steps may yet move it across the margin
+
+
 cdef class Method:
     """The method at the top on the `n` rows that were gathered."""
 
@@ -565,24 +491,10 @@ cdef class Method:
     cdef Py_ssize_t n, m, d, least, read
     cdef int steps
     cdef double total, mu, gap
-    # Per row: e_i, c_i, m_i, u_i, a_i, 1−a_i, p_i, q_i, their moves, ⟨dx,e_i⟩, ‖e_i‖²;
-    # p_i/(1−a_i), q_i/a_i, θ_i/c_i, and room to work in.
+    cdef Row *rows
+    # Per row: e_i, ⟨dx,e_i⟩, and memory to work in.
     cdef double *e
-    cdef double *c
-    cdef double *target
-    cdef double *u
-    cdef double *a
-    cdef double *rest
-    cdef double *p
-    cdef double *q
-    cdef double *da
-    cdef double *dp
-    cdef double *dq
     cdef double *change
-    cdef double *square
-    cdef double *ratio_p
-    cdef double *ratio_q
-    cdef double *theta
     cdef double *work
     # Per column: x, dx, fold, fold + Σα_ie_i, Q; Newton's matrix.
     cdef double *x
@@ -595,37 +507,25 @@ cdef class Method:
     cdef double *block
     cdef float *coarse_block
     cdef float *coarse_matrix
-    cdef Py_ssize_t[::1] place  # among all rows
     cdef double[::1] memory
     cdef Py_ssize_t used
 
     def __init__(self, SmallProblem problem, Steering steering, Py_ssize_t least):
-        cdef Py_ssize_t n = problem.n, m = problem.m
+        cdef Py_ssize_t n = problem.n, m = problem.m, row = sizeof(Row) // 8
         self.problem, self.steering = problem, steering
         self.m, self.d, self.least = m, problem.d, least
-        scales = np.asarray(problem.scales)
         if problem.kind == NONE:
-            self.noise = Noise()
-            self.noise.d = problem.d
+            self.noise = Noise(problem.scales)
         elif problem.kind == BOX:
-            self.noise = BoxNoise(scales)
+            self.noise = BoxNoise(problem.scales)
         else:
-            self.noise = RoundNoise(scales, problem.kind == SPHERE)
+            self.noise = RoundNoise(problem.scales, problem.kind == SPHERE)
         # One block of memory for all: objects cost more than small problems do.
-        self.memory = np.empty(n * (m + 16) + m * (2 * m + 2 * BLOCK + 5))
-        self.place, self.used = np.empty(n, dtype=np.intp), 0
-        self.e = self._carve(n * m)
-        self.c, self.target = self._carve(n), self._carve(n)
-        self.square = self._carve(n)
-        self.u, self.a, self.rest = self._carve(n), self._carve(n), self._carve(n)
-        self.p, self.q = self._carve(n), self._carve(n)
-        self.da, self.dp, self.dq = self._carve(n), self._carve(n), self._carve(n)
-        self.change, self.ratio_p = self._carve(n), self._carve(n)
-        self.ratio_q, self.theta = self._carve(n), self._carve(n)
-        self.work = self._carve(n)
+        self.memory = np.empty(n * (row + m + 2) + m * (2 * m + 2 * BLOCK + 4))
+        self.rows, self.e = <Row *>self._carve(n * row), self._carve(n * m)
+        self.change, self.work = self._carve(n), self._carve(n)
         self.x, self.dx, self.fold = self._carve(m), self._carve(m), self._carve(m)
-        self.combined = self._carve(m)
-        self.penalty = &problem.penalty[0]
+        self.combined, self.penalty = self._carve(m), &problem.penalty[0]
         self.matrix, self.block = self._carve(m * m), self._carve(BLOCK * m)
         self.coarse_block = <float *>self._carve(BLOCK * m)
         self.coarse_matrix = <float *>self._carve(m * m)
@@ -634,96 +534,89 @@ cdef class Method:
         self.used += size
         return &self.memory[self.used - size]
 
-    cdef void gather(self, const unsigned char[::1] inside) noexcept nogil:
+    cdef void gather(
+        self, SmallProblem problem, const unsigned char[::1] inside
+    ) noexcept nogil:
         """Take over the rows that are marked."""
-        cdef Py_ssize_t i, n = 0
-        for i in range(self.problem.n):
+        cdef Py_ssize_t i, j, n = 0
+        cdef Row *row
+        cdef double *e
+        for i in range(problem.n):
             if inside[i]:
-                self.problem.extend(i, self.e + n * self.m)
-                self.c[n] = self.problem.weights[i]
-                self.target[n] = self.problem.targets[i]
-                self.square[n] = dot(self.m, self.e + n * self.m, self.e + n * self.m)
-                self.place[n] = i
+                row, e = self.rows + n, self.e + n * self.m
+                for j in range(self.d):
+                    e[j] = problem.signs[i] * problem.X[i, j]
+                if problem.noisy:
+                    e[self.d] = -problem.radii[i]
+                if problem.centred:
+                    e[self.m - 1] = problem.signs[i]
+                row.c, row.target = problem.weights[i], problem.targets[i]
+                row.square, row.place = dot(self.m, e, e), i
                 n += 1
         self.n = n
 
-    cdef void settle(self, double[::1] a, unsigned char[::1] inside) noexcept nogil:
+    cdef void shrink(self, double[::1] a, unsigned char[::1] inside) noexcept nogil:
         """Fold the rows that the next steps will not move across the margin.
 
         Those are farther from it than `settled_moves` times their last move and a usual
         move, on the side that a_i is on. Only where few enough are left, and no fewer
         than `least`, is anything done.
         """
-        cdef Py_ssize_t i, k, kept = 0, n = self.n
-        cdef double reach, usual = 0.0
-        cdef bint near
+        cdef Py_ssize_t i, j, kept = 0, n = self.n, m = self.m
+        cdef double reach, usual = sqrt(dot(n, self.change, self.change) / n)
+        cdef Row *row
         for i in range(n):
-            usual += self.change[i] * self.change[i]
-        usual = sqrt(usual / n)
-        for i in range(n):
+            row = self.rows + i
             reach = self.steering.settled_moves * fabs(self.change[i]) + usual
-            near = fabs(self.u[i]) <= reach or (self.u[i] > 0) != (self.a[i] > 0.5)
-            self.work[i] = near
-            kept += near
+            row.near = fabs(row.u) <= reach or (row.u > 0) != (row.a > 0.5)
+            kept += row.near
         if not self.least <= kept <= n // 2:
             return
         kept = 0
         for i in range(n):
-            if self.work[i] > 0:
-                self._copy_row(i, kept)
+            row = self.rows + i
+            if row.near:
+                self.rows[kept] = row[0]
+                for j in range(m):
+                    self.e[kept * m + j] = self.e[i * m + j]
                 kept += 1
                 continue
-            inside[self.place[i]] = 0
-            a[self.place[i]] = self.u[i] > 0
-            if self.u[i] > 0:
-                self.total += self.c[i] * self.target[i]
-                for k in range(self.m):
-                    self.fold[k] += self.c[i] * self.e[i * self.m + k]
+            inside[row.place], a[row.place] = 0, row.u > 0
+            if row.u > 0:
+                self.total += row.c * row.target
+                for j in range(m):
+                    self.fold[j] += row.c * self.e[i * m + j]
         self.n = kept
 
-    cdef void _copy_row(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Row i takes the place of row k."""
-        cdef Py_ssize_t j
-        for j in range(self.m):
-            self.e[k * self.m + j] = self.e[i * self.m + j]
-        self.c[k], self.target[k] = self.c[i], self.target[i]
-        self.square[k] = self.square[i]
-        self.u[k], self.a[k], self.rest[k] = self.u[i], self.a[i], self.rest[i]
-        self.p[k], self.q[k], self.place[k] = self.p[i], self.q[i], self.place[i]
-
-    cdef void scatter(self, double[::1] x, double[::1] a) noexcept nogil:
-        """Write x, and the a_i of the rows that are left."""
-        cdef Py_ssize_t k
-        for k in range(self.m):
-            x[k] = self.x[k]
-        for k in range(self.n):
-            a[self.place[k]] = self.a[k]
-
     cdef void run(
-        self, double goal, double[::1] a, unsigned char[::1] inside, bint shrinks
+        self, double goal, double[::1] x, double[::1] a, unsigned char[::1] inside,
+        bint shrinks,
     ) noexcept nogil:
         """Step to the relative gap `goal`; x, a, steps and gap are what comes of it.
 
-        Where it `shrinks`, rows are settled on the way: their a_i is written, and their
+        Where it `shrinks`, rows are folded on the way: their a_i is written, and their
         mark `inside` is taken away.
         """
-        cdef double beyond, length
+        cdef Py_ssize_t i
         self.steps, self.read, self.gap = 0, self.n, INFINITY
-        if self.n == 0 or not self._least_squares():
-            return
-        beyond = self._enter()
+        if self.n and self._least_squares():
+            self._steps(goal, a, inside, shrinks)
+        for i in range(self.m):
+            x[i] = self.x[i]
+        for i in range(self.n):
+            a[self.rows[i].place] = self.rows[i].a
+
+    cdef void _steps(
+        self, double goal, double[::1] a, unsigned char[::1] inside, bint shrinks
+    ) noexcept nogil:
+        cdef double length, beyond = self._enter()
         while True:
-            self._lift()
-            self.mu = self._complementarity()
-            if self.steps == 0:
-                self._start_noise(beyond)
-            self.gap = self._relative_gap()
+            self._measure(beyond)
             if not self.gap > goal or self.steps == self.steering.most_steps:
                 return
             if not self._factorise():
                 return
-            length = self._solve(False, 0.0)
-            length = self._solve(True, self._target(length))
+            length = self._solve(False, self._solve(True, 0.0))
             length = min(1.0, self.steering.to_boundary * length)
             if not length > EPS:
                 return
@@ -731,16 +624,16 @@ cdef class Method:
             self.steps += 1
             self.read += self.n
             if shrinks:
-                self.settle(a, inside)
+                self.shrink(a, inside)
 
     cdef bint _least_squares(self) noexcept nogil:
         """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise; t stays 0."""
         cdef Py_ssize_t i, j, d = self.d, m = self.m
         for i in range(self.n):
-            self.a[i] = 0.5 * self.target[i]
-            self.work[i] = 0.5 * self.c[i]
+            self.work[i] = 0.5 * self.rows[i].c
+            self.change[i] = self.work[i] * self.rows[i].target
         self._gram()
-        self._lift()
+        self._lift(self.change)
         for j in range(m):
             self.matrix[j * m + j] += self.penalty[j]
             self.x[j] = self.combined[j]
@@ -757,34 +650,43 @@ cdef class Method:
         return True
 
     cdef double _enter(self) noexcept nogil:
-        """Go inside all bounds: t beyond Ω(w), by a share of it that is returned."""
+        """Go inside all bounds: t beyond Ω(w), by a share of it that is returned.
+
+        So far that t counts for as much as all rows do together, and each facet for no
+        more than ten rows.
+        """
         cdef Py_ssize_t i, n = self.n, d = self.d
         cdef double omega, distance, mass = 0.0, weight = 0.0, beyond = 0.0
         cdef double inside = self.steering.start_inside
         cdef double least = self.steering.least_distance
-        products(n, self.m, self.e, self.x, self.u)
+        cdef Row *row
+        products(n, self.m, self.e, self.x, self.change)
         for i in range(n):
-            self.u[i] = self.target[i] - self.u[i]
-            self.a[i] = 0.5 * self.u[i]
+            row = self.rows + i
+            row.u = row.target - self.change[i]
+            row.a = 0.5 * row.u
         if self.problem.noisy:
-            omega = inside * self.noise.lipschitz() * sqrt(dot(d, self.x, self.x))
+            omega = inside * self.noise.lipschitz * sqrt(dot(d, self.x, self.x))
             omega = max(max(self.noise.support(self.x), omega), least)
             weight = -self.fold[d]
             for i in range(n):
-                self.u[i] -= omega * self.e[i * self.m + d]
-                mass += self.c[i]
-                weight -= 0.5 * self.c[i] * self.e[i * self.m + d]
-            distance = 0.5 * self._distance() * mass
-            beyond = max(self.noise.inside(distance, weight * omega, n), least)
+                row = self.rows + i
+                row.u -= omega * self.e[i * self.m + d]
+                mass += row.c
+                weight -= 0.5 * row.c * self.e[i * self.m + d]
+            mass *= 0.5 * self._distance() * min(self.noise.facets / (LITTLE * n), 1.0)
+            beyond = min(mass / max(weight * omega, TINY), self.noise.most_inside)
+            beyond = max(beyond, least)
             self.x[d] = (1.0 + beyond) * omega
             for i in range(n):
-                self.u[i] -= beyond * omega * self.e[i * self.m + d]
+                self.rows[i].u -= beyond * omega * self.e[i * self.m + d]
         distance = self._distance()
         for i in range(n):
-            self.a[i] = min(max(self.a[i], inside), 1.0 - inside)
-            self.rest[i] = 1.0 - self.a[i]
-            self.p[i] = max(self.u[i], 0.0) + distance
-            self.q[i] = self.p[i] - self.u[i]
+            row = self.rows + i
+            row.a = min(max(row.a, inside), 1.0 - inside)
+            row.rest = 1.0 - row.a
+            row.p = max(row.u, 0.0) + distance
+            row.q = row.p - row.u
         return beyond
 
     cdef double _distance(self) noexcept nogil:
@@ -792,49 +694,68 @@ cdef class Method:
         cdef Py_ssize_t i
         cdef double total = 0.0
         for i in range(self.n):
-            total += fabs(self.u[i])
+            total += fabs(self.rows[i].u)
         return max(total / self.n, self.steering.least_distance)
 
-    cdef void _start_noise(self, double inside) noexcept nogil:
-        """A multiplier that balances s = Σα_iρ_i."""
-        cdef Py_ssize_t i
-        cdef double least = 0.0
-        if not self.problem.noisy:
-            return
-        for i in range(self.n):
-            least += EPS * self.c[i]
-        least = max(max(-self.combined[self.d], least), TINY)
-        self.noise.start(self.x, least, inside, self.mu)
-
-    cdef void _lift(self) noexcept nogil:
+    cdef void _lift(self, const double *alpha) noexcept nogil:
         """combined = fold + Σα_ie_i."""
-        cdef Py_ssize_t i, j
-        for i in range(self.n):
-            self.theta[i] = self.c[i] * self.a[i]
-        combined(self.n, self.m, self.e, self.theta, self.combined)
+        cdef Py_ssize_t j
+        combined(self.n, self.m, self.e, alpha, self.combined)
         for j in range(self.m):
             self.combined[j] += self.fold[j]
 
-    cdef double _complementarity(self) noexcept nogil:
-        """μ, the mean product of the rows."""
-        cdef Py_ssize_t i
-        cdef double total = 0.0
+    cdef void _measure(self, double beyond) noexcept nogil:
+        """Σα_ie_i, μ, and the gap over the primal value, split as in theory §6.1.
+
+        At the start the noise gets a multiplier that balances s = Σα_iρ_i.
+        """
+        cdef Py_ssize_t i, j, last = self.m - 1
+        cdef double positive, hinge = 0.0, complementarity = 0.0, mass = 0.0
+        cdef double primal, quadratic, s = 0.0, stationarity = 0.0, product = 0.0
+        cdef Row *row
         for i in range(self.n):
-            total += self.rest[i] * self.p[i] + self.a[i] * self.q[i]
-        return max(total, TINY) / (2.0 * self.n)
+            row = self.rows + i
+            positive = row.c * max(row.u, 0.0)
+            hinge += positive
+            mass += row.c
+            self.work[i] = row.c * row.a
+            complementarity += positive - self.work[i] * row.u
+            product += row.rest * row.p + row.a * row.q
+        self.mu = max(product, TINY) / (2.0 * self.n)
+        self._lift(self.work)
+        if self.problem.noisy:
+            s = max(-self.combined[self.d], 0.0)
+            if self.steps == 0:
+                self.noise.start(self.x, max(max(s, EPS * mass), TINY), beyond, self.mu)
+        primal = hinge + self.total
+        for j in range(self.m):
+            quadratic = 0.5 * self.penalty[j] * self.x[j]
+            primal += (quadratic - self.fold[j]) * self.x[j]
+            stationarity += (quadratic - self.combined[j]) * self.x[j]
+        stationarity += 0.5 * self.noise.distance(self.combined, s)
+        if self.problem.centred:
+            s = self.combined[last]
+            if self.penalty[last] > 0:
+                stationarity += 0.5 * s * s / self.penalty[last]
+            else:
+                stationarity += s * self.x[last] + fabs(s) * (1.0 + fabs(self.x[last]))
+        self.gap = max(complementarity, 0.0) + max(stationarity, 0.0)
+        self.gap /= max(fabs(primal), self.problem.least_scale)
 
     cdef bint _factorise(self) noexcept nogil:
         """Weights θ/c, the scaling of the noise, and the factor of Newton's matrix."""
         cdef Py_ssize_t i, j, n = self.n
         cdef double theta, whole = 0.0
+        cdef Row *row
         for i in range(n):
-            self.ratio_p[i] = self.p[i] / self.rest[i]
-            self.ratio_q[i] = self.q[i] / self.a[i]
-            self.theta[i] = 1.0 / (self.ratio_p[i] + self.ratio_q[i])
-            whole += self.c[i] * self.theta[i]
+            row = self.rows + i
+            row.ratio_p, row.ratio_q = row.p / row.rest, row.q / row.a
+            row.theta = 1.0 / (row.ratio_p + row.ratio_q)
+            whole += row.c * row.theta
         for i in range(n):
-            theta = self.c[i] * self.theta[i]
-            if not (theta * self.square[i] * n > 1.0 or theta * n > LITTLE * whole):
+            row = self.rows + i
+            theta = row.c * row.theta
+            if not (theta * row.square * n > 1.0 or theta * n > LITTLE * whole):
                 theta = 0.0
             self.work[i] = theta
         self._gram()
@@ -844,94 +765,70 @@ cdef class Method:
         self.noise.add_curvature(self.matrix, self.m)
         return self._cholesky()
 
-    cdef double _solve(self, bint corrected, double target) noexcept nogil:
+    cdef double _solve(self, bint predicts, double target) noexcept nogil:
         """dx and all that moves with it, of the predictor or of the step.
 
         The step aims at products of `target`, less what those of the predictor are off
-        by. Return the largest length that stays inside.
+        by. Return the largest length that stays inside; of the predictor the next
+        target, σμ by Mehrotra's rule.
         """
         cdef Py_ssize_t i, j
-        cdef double aim, da, dp, dq, a, rest, rate = 0.0
+        cdef double aim, da, dp, dq, length, after, rate = 0.0, first = 0.0, second = 0.0
+        cdef Row *row
         for i in range(self.n):
-            aim = self.u[i]
-            if corrected:
-                self.dp[i] = (target + self.da[i] * self.dp[i]) / self.rest[i]
-                self.dq[i] = (target - self.da[i] * self.dq[i]) / self.a[i]
-                aim += self.dq[i] - self.dp[i]
-            self.da[i] = aim
-            self.work[i] = self.c[i] * self.theta[i] * aim
+            row = self.rows + i
+            aim = row.u
+            if not predicts:
+                row.dp = (target + row.da * row.dp) / row.rest
+                row.dq = (target - row.da * row.dq) / row.a
+                aim += row.dq - row.dp
+            row.da = aim
+            self.work[i] = row.c * row.theta * aim
         combined(self.n, self.m, self.e, self.work, self.dx)
         for j in range(self.m):
             self.dx[j] += self.combined[j] - self.penalty[j] * self.x[j]
-        if corrected:
+        if not predicts:
             self.noise.correct(target, self.dx)
         self._divide(self.dx)
         products(self.n, self.m, self.e, self.dx, self.change)
         for i in range(self.n):
-            a, rest = self.a[i], self.rest[i]
-            da = self.theta[i] * (self.da[i] - self.change[i])
-            dp = self.ratio_p[i] * da - self.p[i]
-            dq = -self.ratio_q[i] * da - self.q[i]
-            if corrected:
-                dp += self.dp[i]
-                dq += self.dq[i]
-            rate = max(rate, max(da / rest, -da / a))
-            rate = max(rate, max(-dp / self.p[i], -dq / self.q[i]))
-            self.da[i], self.dp[i], self.dq[i] = da, dp, dq
-        self.noise.move(self.dx, corrected)
-        rate = 1.0 / rate if rate > 1.0 else 1.0 / self.steering.to_boundary
-        return min(rate, self.noise.longest())
-
-    cdef double _target(self, double length) noexcept nogil:
-        """σμ by Mehrotra's rule, for a predictor that may go so far."""
-        cdef Py_ssize_t i
-        cdef double after, first = 0.0, second = 0.0
+            row = self.rows + i
+            da = row.theta * (row.da - self.change[i])
+            dp = row.ratio_p * da - row.p
+            dq = -row.ratio_q * da - row.q
+            if predicts:
+                first += row.rest * dp - da * row.p
+                first += row.a * dq + da * row.q
+                second += da * (dq - dp)
+            else:
+                dp += row.dp
+                dq += row.dq
+            rate = max(rate, max(da / row.rest, -da / row.a))
+            rate = max(rate, max(-dp / row.p, -dq / row.q))
+            row.da, row.dp, row.dq = da, dp, dq
+        self.noise.move(self.dx, not predicts)
+        length = 1.0 / rate if rate > 1.0 else 1.0 / self.steering.to_boundary
+        length = min(length, self.noise.longest())
+        if not predicts:
+            return length
         length = min(length, 1.0)
-        for i in range(self.n):
-            first += self.rest[i] * self.dp[i] - self.da[i] * self.p[i]
-            first += self.a[i] * self.dq[i] + self.da[i] * self.q[i]
-            second += self.da[i] * (self.dq[i] - self.dp[i])
         after = 1.0 + (first + length * second) * length / (2.0 * self.n * self.mu)
         return self.mu * min(max(after, 0.0), 1.0) ** 3
 
     cdef void _advance(self, double t) noexcept nogil:
         """Go on by a step of length t."""
         cdef Py_ssize_t i, j
+        cdef Row *row
         for j in range(self.m):
             self.x[j] += t * self.dx[j]
         for i in range(self.n):
-            self.u[i] -= t * self.change[i]
-            self.rest[i] = max(self.rest[i] - t * self.da[i], TINY)
-            self.a[i] = max(self.a[i] + t * self.da[i], TINY)
-            self.p[i] += t * self.dp[i]
-            self.q[i] += t * self.dq[i]
+            row = self.rows + i
+            row.u -= t * self.change[i]
+            row.rest = max(row.rest - t * row.da, TINY)
+            row.a = max(row.a + t * row.da, TINY)
+            row.p += t * row.dp
+            row.q += t * row.dq
         self.noise.advance(t)
-
-    cdef double _relative_gap(self) noexcept nogil:
-        """The gap at x and α over the primal value, split as in theory §6.1."""
-        cdef Py_ssize_t i, j, last = self.m - 1
-        cdef double positive, hinge = 0.0, complementarity = 0.0
-        cdef double primal, quadratic, s = 0.0, stationarity = 0.0
-        for i in range(self.n):
-            positive = self.c[i] * max(self.u[i], 0.0)
-            hinge += positive
-            complementarity += positive - self.c[i] * self.a[i] * self.u[i]
-        primal = hinge + self.total
-        for j in range(self.m):
-            quadratic = 0.5 * self.penalty[j] * self.x[j]
-            primal += (quadratic - self.fold[j]) * self.x[j]
-            stationarity += (quadratic - self.combined[j]) * self.x[j]
-        if self.problem.noisy:
-            s = max(-self.combined[self.d], 0.0)
-        stationarity += 0.5 * self.noise.distance(self.combined, s)
-        if self.problem.centred:
-            s = self.combined[last]
-            if self.penalty[last] > 0:
-                stationarity += 0.5 * s * s / self.penalty[last]
-            else:
-                stationarity += s * self.x[last] + fabs(s) * (1.0 + fabs(self.x[last]))
-        positive = max(complementarity, 0.0) + max(stationarity, 0.0)
-        return positive / max(fabs(primal), self.problem.least_scale)
 
     # -- algebra
 
@@ -939,23 +836,22 @@ cdef class Method:
         """matrix = Σ work_i e_ie_iᵀ, the triangle [i, j ≥ i] of the rows."""
         cdef Py_ssize_t i, j, used = 0, m = self.m
         cdef double root, size = 0.0
-        cdef double *row
+        cdef double *e
         cdef bint coarse
         for i in range(self.n):
-            size += self.work[i] * self.square[i]
+            size += self.work[i] * self.rows[i].square
         coarse = COARSE * size <= LITTLE
         for j in range(m * m):
             self.matrix[j] = 0.0
         for i in range(self.n):
             if self.work[i] > 0.0:
-                root = sqrt(self.work[i])
-                row = self.e + i * m
+                root, e = sqrt(self.work[i]), self.e + i * m
                 if coarse:
                     for j in range(m):
-                        self.coarse_block[used * m + j] = <float>(root * row[j])
+                        self.coarse_block[used * m + j] = <float>(root * e[j])
                 else:
                     for j in range(m):
-                        self.block[used * m + j] = root * row[j]
+                        self.block[used * m + j] = root * e[j]
                 used += 1
             if used == BLOCK or (i == self.n - 1 and used > 0):
                 self._add_block(used, coarse)
@@ -1002,23 +898,23 @@ cdef void products(
     Py_ssize_t n, Py_ssize_t m, const double *rows, const double *x, double *out
 ) noexcept nogil:
     """out_i = ⟨x, row i⟩."""
-    cdef int height = m, width = n, step = 1
-    cdef double one = 1.0, zero = 0.0
-    dgemv(
-        "T", &height, &width, &one, <double *>rows, &height, <double *>x, &step, &zero,
-        out, &step,
-    )
+    multiply("T", n, m, rows, x, out)
 
 
 cdef void combined(
     Py_ssize_t n, Py_ssize_t m, const double *rows, const double *a, double *out
 ) noexcept nogil:
     """out = Σ a_i row i."""
-    cdef int height = m, width = n, step = 1
+    multiply("N", n, m, rows, a, out)
+
+
+cdef void multiply(
+    char *how, int n, int m, const double *rows, const double *x, double *out
+) noexcept nogil:
+    cdef int step = 1
     cdef double one = 1.0, zero = 0.0
     dgemv(
-        "N", &height, &width, &one, <double *>rows, &height, <double *>a, &step, &zero,
-        out, &step,
+        how, &m, &n, &one, <double *>rows, &m, <double *>x, &step, &zero, out, &step
     )
 
 
@@ -1061,15 +957,13 @@ def minimise(
                 tried_all = True
                 for i in range(n):
                     inside[i] = problem.weights[i] > 0
-            settle(problem, u, inside, a, work, method)
-            method.gather(inside)
-            method.run((1.0 - LITTLE) * goal, a, inside, shrinks)
-            method.scatter(x, a)
+            fold_others(problem, u, inside, a, work, method)
+            method.gather(problem, inside)
+            method.run((1.0 - LITTLE) * goal, x, a, inside, shrinks)
             steps, read = steps + method.steps, read + method.read
             gap, lost, scale = method.gap, INFINITY, 1.0
             if gap <= goal:
-                problem.multiply(&x[0], &work[0])
-                lost = unsettle(problem, x, work, u, inside, a, &scale, &distance)
+                lost = verify(problem, x, u, inside, a, work, &scale, &distance)
             if lost <= LITTLE * goal * scale or (all_rows and not shrinks):
                 break
             # Rows join in every round but where arithmetic overflows.
@@ -1106,7 +1000,7 @@ cdef Py_ssize_t add_nearest(
     return count
 
 
-cdef void settle(
+cdef void fold_others(
     SmallProblem problem,
     const double[::1] slack,
     const unsigned char[::1] inside,
@@ -1114,25 +1008,33 @@ cdef void settle(
     double[::1] work,
     Method method,
 ) noexcept nogil:
-    """Put the other rows to their bounds; the method's fold gains what they leave."""
+    """Put the rows outside to their bounds, and fold them for the method."""
     cdef Py_ssize_t i, j
+    cdef double s = 0.0, balance = 0.0, alpha
     method.total = problem.total
     for i in range(problem.n):
         a[i] = 1.0 if slack[i] > 0.0 else 0.0
-        work[i] = 0.0 if inside[i] else problem.weights[i] * a[i]
-        method.total += work[i] * problem.targets[i]
-    problem.combine(&work[0], method.fold)
+        alpha = 0.0 if inside[i] else problem.weights[i] * a[i]
+        work[i] = alpha * problem.signs[i]
+        method.total += alpha * problem.targets[i]
+        s += alpha * problem.radii[i]
+        balance += work[i]
+    combined(problem.n, problem.d, &problem.X[0, 0], &work[0], method.fold)
+    if problem.noisy:
+        method.fold[problem.d] = -s
+    if problem.centred:
+        method.fold[problem.m - 1] = balance
     for j in range(problem.m):
         method.fold[j] += problem.fold[j]
 
 
-cdef double unsettle(
+cdef double verify(
     SmallProblem problem,
     const double[::1] x,
-    const double[::1] margins,
     double[::1] slack,
     unsigned char[::1] inside,
     const double[::1] a,
+    double[::1] work,
     double *scale,
     double *distance,
 ) noexcept nogil:
@@ -1142,10 +1044,14 @@ cdef double unsettle(
     """
     cdef Py_ssize_t i, j
     cdef double lost = 0.0, wrong = 0.0, value = problem.total
+    cdef double t = x[problem.d] if problem.noisy else 0.0
+    cdef double b = x[problem.m - 1] if problem.centred else 0.0
     for j in range(problem.m):
         value += (0.5 * problem.penalty[j] * x[j] - problem.fold[j]) * x[j]
+    products(problem.n, problem.d, &problem.X[0, 0], &x[0], &work[0])
     for i in range(problem.n):
-        slack[i] = problem.targets[i] - margins[i]
+        slack[i] = problem.targets[i] - problem.signs[i] * (work[i] + b)
+        slack[i] += problem.radii[i] * t
         value += problem.weights[i] * max(slack[i], 0.0)
         if not inside[i] and (slack[i] > 0.0) != (a[i] > 0.0):
             lost += problem.weights[i] * fabs(slack[i])

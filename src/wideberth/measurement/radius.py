@@ -35,8 +35,13 @@ import numpy as np
 from scipy import stats
 
 from wideberth.noise import Shape, as_shape
-from wideberth.problem.feature_names import feature_names, own_names
-from wideberth.problem.validation import check_number, check_per_sample, float_array
+from wideberth.problem.validation import (
+    check_number,
+    check_per_sample,
+    feature_names,
+    float_array,
+    own_names,
+)
 
 _COVERS = ("margin", "sample")
 #: Variance of a displacement, as a multiple of one reading's, after r of them.

@@ -40,9 +40,8 @@ from wideberth.problem.arrays import (
     namespace,
     pick,
 )
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES, EPS, power_of_two
-from wideberth.problem.rows import Passes, Rows, gamma
+from wideberth.problem.rows import Passes, Rows, as_rows, gamma
 
 #: Size that r_i(w) is rounded off by, relative to that of the set times ‖w‖: a choice
 #: that leaves δ_i where it is but for a w that the set hardly sees.

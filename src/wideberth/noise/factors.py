@@ -24,10 +24,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.problem.feature_names import feature_names, labels_of, listed, matched
 from wideberth.problem.limits import EPS, MOST_STEPS
 from wideberth.problem.rows import gamma
-from wideberth.problem.validation import float_array
+from wideberth.problem.validation import (
+    feature_names,
+    float_array,
+    labels_of,
+    listed,
+    matched,
+)
 
 #: Largest eigenvalue that counts as none, in d·ε times the largest one: a choice,
 #: several times what eigh leaves where there should be 0.

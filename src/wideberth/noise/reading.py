@@ -20,9 +20,14 @@ from wideberth.noise.factors import (
 from wideberth.noise.sets import Sets
 from wideberth.noise.shapes import L1, L2, Correlated, Ellipsoid, Linf, Shape
 from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace
-from wideberth.problem.feature_names import feature_names, labelled_rows, matched
 from wideberth.problem.rows import Passes
-from wideberth.problem.validation import float_array, short
+from wideberth.problem.validation import (
+    feature_names,
+    float_array,
+    labelled_rows,
+    matched,
+    short,
+)
 
 _BY_NAME: dict[str, type[Shape]] = {"l2": L2, "linf": Linf, "l1": L1}
 SHAPES = ("ellipsoid", "box")

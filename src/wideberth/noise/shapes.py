@@ -28,9 +28,9 @@ from wideberth.noise.factors import (
     principal_axes,
 )
 from wideberth.noise.sets import Sets, SumOfSets
-from wideberth.problem.feature_names import labelled_rows
 from wideberth.problem.limits import EPS, MOST_STEPS, power_of_two
 from wideberth.problem.rounding import summed
+from wideberth.problem.validation import labelled_rows
 
 #: Largest correlation, and largest change of a scale of 1, that counts as rounding in
 #: the product of a linear map with a shape. Products of two transforms in float64 are

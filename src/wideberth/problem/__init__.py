@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wideberth.problem.certificate import Certificate, DualPoint, Pair, PrimalPoint
-    from wideberth.problem.folded import Folded
-    from wideberth.problem.problem import Problem
+    from wideberth.problem.problem import Folded, Problem
 
 __all__ = ["Certificate", "DualPoint", "Folded", "Pair", "PrimalPoint", "Problem"]
-
-_PLACES = {"Folded": "folded", "Problem": "problem"}
 
 
 def __getattr__(name: str):
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    place = _PLACES.get(name, "certificate")
+    place = "problem" if name in ("Folded", "Problem") else "certificate"
     return getattr(import_module(f"{__name__}.{place}"), name)

@@ -7,6 +7,10 @@ bridges between the two. NumPy arrays take NumPy's own functions, without a wrap
 
 from __future__ import annotations
 
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Protocol
 
@@ -206,3 +210,17 @@ def scatter(array, J, values) -> None:
             xp = namespace(values)
             values = xp.take(values, xp.argsort(J), axis=0)
         array[like(mask, array)] = values
+
+
+@contextmanager
+def quietly(message: str = "") -> Iterator[None]:
+    """Ignore warnings of other libraries that begin with `message`; by default all.
+
+    Filters belong to all threads of a program, so only the main thread sets them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=message)
+        yield

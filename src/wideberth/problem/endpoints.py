@@ -25,8 +25,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from wideberth.problem.changes import build_problem
 from wideberth.problem.limits import MOST_STEPS
-from wideberth.problem.presolve import build_problem
 from wideberth.problem.problem import Problem
 from wideberth.problem.rounding import accurate_sum, sum_rounding, totals_rounding
 from wideberth.problem.statement import Statement

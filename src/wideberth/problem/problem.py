@@ -43,11 +43,8 @@ from wideberth.problem.arrays import (
     pick,
 )
 from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
-from wideberth.problem.feature_names import feature_names
-from wideberth.problem.folded import Folded
-from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.labels import check_labels
-from wideberth.problem.layouts import as_rows
+from wideberth.problem.limits import TINY
 from wideberth.problem.rounding import (
     OFF,
     DualSums,
@@ -56,22 +53,75 @@ from wideberth.problem.rounding import (
     dual_rounding,
     null_rounding,
     primal_rounding,
+    sum_rounding,
     summed,
     totals_rounding,
     well_inside,
 )
-from wideberth.problem.rows import Rows, gamma
+from wideberth.problem.rows import Rows, as_rows, gamma
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import (
     check_data,
     check_number,
     check_per_sample,
     check_vector,
+    feature_names,
 )
 
 #: Share of their size below which targets that vary count as constant: a choice, well
 #: above the rounding of the values, a few 10⁻¹⁴ of Σc_i|m_i|.
 _CONSTANT = 1e-6
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Saturated samples as one linear and one norm term (theory §3).
+
+    Sums over them of c_i z_i, c_i m_i, c_i y_i and c_iρ_iU_i, and what bounds the
+    rounding of these: Σc_i|m_i| is the `size` of the total, Σc_i their `weight`.
+    """
+
+    d: np.ndarray
+    total: float = 0.0
+    balance: float = 0.0
+    #: How many samples, their Σ c_i ‖z_i‖, and a bound on the error of d.
+    n: int = 0
+    mass: float = 0.0
+    rounding: float = 0.0
+    #: Most roundings that a term of these sums went through (`rounding.chain`).
+    chain: float = 0.0
+    #: The largest ‖z_i‖, and the largest L_i (`Noise.lipschitz`).
+    largest_norm: float = 0.0
+    largest_lipschitz: float = 0.0
+    #: Σ c_iρ_iU_i; None where no sample moves.
+    noise: SumOfSets | None = None
+    #: Σ c_i|m_i|, Σ c_i and the largest |m_i|.
+    size: float = 0.0
+    weight: float = 0.0
+    largest_target: float = 0.0
+
+    def restricted(self, columns: np.ndarray) -> Folded:
+        """The same of some features alone; bounds stay those of all."""
+        noise = None if self.noise is None else self.noise.restricted(columns)
+        return replace(self, d=self.d[columns], noise=noise)
+
+    def __add__(self, other: Folded) -> Folded:
+        noise = [part for part in (self.noise, other.noise) if part is not None]
+        return Folded(
+            self.d + other.d,
+            self.total + other.total,
+            self.balance + other.balance,
+            self.n + other.n,
+            self.mass + other.mass,
+            self.rounding + other.rounding + gamma(1) * (self.mass + other.mass),
+            max(self.chain, other.chain) + 1,
+            max(self.largest_norm, other.largest_norm),
+            max(self.largest_lipschitz, other.largest_lipschitz),
+            noise[0] + noise[1] if len(noise) == 2 else noise[0] if noise else None,
+            self.size + other.size,
+            self.weight + other.weight,
+            max(self.largest_target, other.largest_target),
+        )
 
 
 @dataclass(frozen=True)
@@ -529,3 +579,46 @@ class Problem:
 def _hinge(weights, slack):
     """c_i[u_i]_+ of every sample."""
     return weights * at_least(0.0, slack)
+
+
+def best_intercept(slack, y, weights, penalty: float, folded: float) -> float:
+    """Return b minimising P for fixed w; `slack` = 1 − ψ_i(w,0). One sort."""
+    order = np.argsort(y * slack)
+    breaks = (y * slack)[order]
+    # Slope of the hinge part right of each break; it jumps by c_i there.
+    start = -folded - weights[y > 0].sum()
+    if not breaks.size:
+        return float(-start / penalty) if penalty else 0.0
+    right = start + np.cumsum(weights[order])
+    left = np.concatenate(([start], right[:-1]))
+    k = int(np.searchsorted(right + penalty * breaks >= 0, True))
+    if k == breaks.size:
+        return float(-right[-1] / penalty) if penalty else float(breaks[-1])
+    if left[k] + penalty * breaks[k] > 0:
+        return float(-left[k] / penalty)
+    if penalty == 0 and right[k] == 0 and k + 1 < breaks.size:
+        return float(0.5 * (breaks[k] + breaks[k + 1]))
+    return float(breaks[k])
+
+
+def balanced(alpha, y, weights, folded: float):
+    """Return α with Σα_i y_i = 0 near one in its box, the same object if it has that.
+
+    The heavier class is scaled down, and the lighter one up where folded samples leave
+    no other way.
+    """
+    upper, xp = y > 0, namespace(alpha)
+    sums = [accurate_sum(xp.where(part, alpha, 0.0)) for part in (upper, ~upper)]
+    excess = sums[0] - sums[1] + folded
+    if abs(excess) <= sum_rounding(y.shape[0]) * (sum(sums) + abs(folded)):
+        return alpha
+    heavy = upper if excess > 0 else ~upper
+    mass, other = sums if excess > 0 else sums[::-1]
+    target = other - folded if excess > 0 else other + folded
+    factor = max(target, 0.0) / mass if mass else 0.0
+    alpha = xp.where(heavy, factor * alpha, alpha)
+    if target < 0:
+        room = xp.where(heavy, 0.0, weights - alpha)
+        share = min(-target / max(accurate_sum(room), TINY), 1.0)
+        alpha = xp.minimum(alpha + share * room, weights)
+    return alpha

@@ -31,7 +31,7 @@ import numpy as np
 
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import host
-from wideberth.problem.presolve import Presolved
+from wideberth.problem.changes import Presolved
 from wideberth.problem.rows import gamma
 
 

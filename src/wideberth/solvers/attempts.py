@@ -1,7 +1,7 @@
 """Attempts at a proof: what is tried, in which order, and until when.
 
 `prove` is the loop. The first attempt is the solver asked for. Where it ends "out of
-precision" others follow, each a change of problem (`equivalent.py`) and a solver, while
+precision" others follow, each a change of problem (`changes.py`) and a solver, while
 the status of the best pair so far says that there is something left to gain. All of
 them are evaluated on the problem as given, so nothing is taken on trust.
 
@@ -28,8 +28,8 @@ from wideberth.noise import L2
 from wideberth.noise.sets import Noise
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import is_foreign
+from wideberth.problem.changes import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.equivalent import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
 from wideberth.screening import Reduction, null_point
 from wideberth.solvers import conic

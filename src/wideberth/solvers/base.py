@@ -19,7 +19,7 @@ import numpy as np
 
 from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.certificate import PROVABLE, Status
-from wideberth.problem.equivalent import cap_weights
+from wideberth.problem.changes import cap_weights
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.validation import check_number, short
 from wideberth.screening import Partition, Screener

@@ -23,10 +23,9 @@ from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import Array, concat, fill, host, namespace, pick, scatter
 from wideberth.problem.equal_rows import EqualRows, merge_chunk
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.ramp import Beyond
-from wideberth.problem.rows import Passes
+from wideberth.problem.rows import Passes, as_rows
 from wideberth.screening import fold_samples
 from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
 from wideberth.solvers.merge import Grouping, Groups

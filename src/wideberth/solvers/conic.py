@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from wideberth.noise.sets import Sets
 from wideberth.problem import Certificate, Pair, Problem
-from wideberth.problem.quiet import quietly
+from wideberth.problem.arrays import quietly
 from wideberth.screening import Reduction
 from wideberth.solvers.base import Solver
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wideberth.problem import Problem
-from wideberth.problem.layouts import BLAS_SPEEDUP
+from wideberth.problem.rows import BLAS_SPEEDUP
 
 #: Products over the rows in a step of Newton's method: a Gram matrix and five more.
 STEP_PRODUCTS = 6

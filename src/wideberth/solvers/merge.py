@@ -28,9 +28,8 @@ import scipy.sparse as sp
 from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import Array, concat
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import TINY
-from wideberth.problem.rows import gamma
+from wideberth.problem.rows import as_rows, gamma
 
 #: Distance of the ratio α/c from 0 and 1 up to which a row is grouped as one at that
 #: bound (a choice; solutions on groups are about as exact).

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wideberth.problem import Pair, Problem
-from wideberth.problem.equivalent import span_of_rows
+from wideberth.problem.changes import Presolved, span_of_rows
 from wideberth.problem.limits import COPY_SHARE
-from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Solver
 from wideberth.solvers.batches import InMemory
 from wideberth.solvers.cost import Cost

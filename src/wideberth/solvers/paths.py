@@ -25,20 +25,15 @@ from functools import partial
 import numpy as np
 
 from wideberth.problem import Certificate, Pair, Problem
+from wideberth.problem.changes import Presolved
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.equivalent import cap_weights
 from wideberth.problem.limits import COPY_SHARE
-from wideberth.problem.presolve import Presolved
 from wideberth.problem.ramp import Ramp
 from wideberth.screening import Partition, screen_at_hand
-from wideberth.solvers.attempts import Attempt, null_pair, prove
+from wideberth.solvers.attempts import null_pair, prove
 from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.ramp import ROUGH, Descended, DescentInMemory
-from wideberth.solvers.starts import (
-    Predictor,
-    WarmStart,
-    at_bounds,
-)
+from wideberth.solvers.starts import Predictor, WarmStart, at_bounds
 
 
 @dataclass(frozen=True)
@@ -179,7 +174,7 @@ class Sequence:
                 known = pair if pair.meets(control.target) else None
                 decided = decided if known else None
         if known is None:
-            first = self._attempt(problem, start, decided)
+            first = partial(self._solve, start=start, decided=decided)
         outcome = control.judge(prove(problem, control, known, first))
         self.starts.accept(outcome, C, start, control.rows_needed)
         spent = problem.rows.passes.count - passes
@@ -197,20 +192,17 @@ class Sequence:
         partition = screen_at_hand(problem, start.pair, region)
         return partition if partition.share > 1 - COPY_SHARE else None
 
-    def _attempt(
-        self, problem: Problem, start: WarmStart | None, decided: Partition | None
-    ) -> Attempt:
-        """The solver, from what is known."""
-        weight_limit = self.solver.weight_limit
-
-        def solve(easier: Problem, control: Control) -> Pair:
-            if easier is not problem:  # what is known is about other weights
-                return self.solver.solve(easier, control)
-            found = self.solver.solve(problem, control, start=start, decided=decided)
-            if self.solver.predicted:
-                return found
-            # Afresh: what was folded on the way has left its rounding in d.
-            dual = problem.dual_at(found.dual.alpha, near=found.point.w)
-            return replace(found, dual=dual)
-
-        return Attempt(partial(cap_weights, most=weight_limit), solve)
+    def _solve(
+        self,
+        problem: Problem,
+        control: Control,
+        start: WarmStart | None,
+        decided: Partition | None,
+    ) -> Pair:
+        """Solve from what is known of the point."""
+        found = self.solver.solve(problem, control, start=start, decided=decided)
+        if self.solver.predicted:
+            return found
+        # Afresh: what was folded on the way has left its rounding in d.
+        dual = problem.dual_at(found.dual.alpha, near=found.point.w)
+        return replace(found, dual=dual)

@@ -97,11 +97,23 @@ def _best_stretch(problem: Problem, point: PrimalPoint, sizes: np.ndarray) -> fl
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = targets / margins  # t from which on a sample costs nothing, or something
     changing = (ends > 0) & (ends < np.inf) & (weights > 0)
-    order = np.argsort(ends[changing])
-    ends, jumps = ends[changing][order], (weights * np.abs(margins))[changing][order]
+    jumps = weights[changing] * np.abs(margins[changing])
+    t = minimise_along(slope, curvature, ends[changing], jumps)
+    return t if 0 < t < np.inf else 1.0
+
+
+def minimise_along(
+    slope: float, curvature: float, ends: np.ndarray, jumps: np.ndarray
+) -> float:
+    """The t at which `slope` + t·`curvature` − Σ_{ends_i > t} jumps_i comes to 0.
+
+    That is the derivative, along a line, of a quadratic and of hinges whose slope grows
+    by `jumps` at their `ends`; `slope` is that beyond all of them. It sorts the ends.
+    """
+    order = np.argsort(ends)
+    ends, jumps = ends[order], jumps[order]
     # What the slope lacks of that before each end, and after all of them.
     lacking = np.append(jumps[::-1].cumsum()[::-1], 0.0)
     k = int(np.searchsorted(ends * curvature + slope >= lacking[1:], True))
     t = (float(lacking[k]) - slope) / curvature if curvature > 0 else np.inf
-    t = min(t, float(ends[k])) if k < ends.size else t
-    return t if 0 < t < np.inf else 1.0
+    return min(t, float(ends[k])) if k < ends.size else t

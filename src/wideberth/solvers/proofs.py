@@ -24,7 +24,7 @@ from wideberth.problem.arrays import (
     namespace,
     scatter,
 )
-from wideberth.problem.layouts import as_rows
+from wideberth.problem.rows import as_rows
 from wideberth.screening import Partition, decide, screen_at_hand
 from wideberth.solvers.blocks import LEAST_DISTANCE
 

@@ -23,9 +23,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import Folded, Problem
-from wideberth.problem.layouts import DenseRows
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
-from wideberth.problem.rows import Rows
+from wideberth.problem.rows import DenseRows, Rows
 from wideberth.solvers.algebra import conjugate_gradients
 from wideberth.solvers.interior import InteriorPoint, Start
 

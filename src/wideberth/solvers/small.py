@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.kernels.interior import Kind, SmallProblem, Steering, minimise
+from wideberth.kernels.interior import Kind, SmallProblem, minimise
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import (
@@ -45,13 +45,13 @@ _MOST_ENTRIES = 1 << 20
 #: as long, 1 797×64 and 20 000×50 up to twice and four times as long).
 _STEPPED_ENTRIES = 1 << 16
 
-_STEERING = Steering(
-    START_INSIDE,
-    LEAST_DISTANCE,
-    TO_BOUNDARY,
-    SETTLED_MOVES,
-    MOST_STEPS,
-)
+_STEERING = {
+    "start_inside": START_INSIDE,
+    "least_distance": LEAST_DISTANCE,
+    "to_boundary": TO_BOUNDARY,
+    "settled_moves": SETTLED_MOVES,
+    "most_steps": MOST_STEPS,
+}
 
 
 def is_small(problem: Problem) -> bool:

@@ -11,11 +11,11 @@ to the others:
 * the line through the two solutions before, linear in log C,
 * the solution before, moved as the path under the neighbouring radius moved,
 * the solution before, moved as a path over a sample of the rows moved, on tall data:
-  that costs little, and on long strides it knows what a line cannot.
+  that costs little, and over long steps in C it is better than a line.
 
 Rows whose slack has another sign at the solution than was predicted must be in its
-working set. How many rows lie as near to the margin as the farthest of these is counted
-at every point, and the next working set holds a few more.
+working set. After every point it is counted how many rows lie as near to the margin as
+the farthest of these, and the next working set holds a few more.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import numpy as np
 from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE, TINY
 from wideberth.solvers.base import Control, Solver
+from wideberth.solvers.polish import minimise_along
 from wideberth.solvers.sampling import (
     NEAR_SHARE,
     Sample,
@@ -37,8 +38,6 @@ from wideberth.solvers.sampling import (
     small_sample,
 )
 
-#: Number of halvings of a line that the lowest point on it is sought by: a choice.
-_HALVINGS = 6
 #: Largest number of margins that a path keeps for the next radius; beyond it they are
 #: computed again, a pass for each point. It is a bound on memory, 128 MB.
 _KEPT_MARGINS = 1 << 24
@@ -101,36 +100,22 @@ def at_bounds(problem: Problem, alpha: np.ndarray) -> WarmStart:
     return start
 
 
-def best_scale(problem: Problem, last: Pair, ratio: float) -> float:
+def best_multiple(problem: Problem, last: Pair, ratio: float) -> tuple[float, float]:
     """The factor t ≤ ratio on α of the largest D, for weights `ratio` times as large.
 
-    D(tα) = tΣα_im_i − ½t²L with L = ‖w(α)‖² + λ_b b². It is the ratio where all samples
-    are at their bounds, and 1 where none is: then a larger C changes nothing.
+    D(tα) = tΣα_im_i − ½t²L with L = ‖w(α)‖² + λ_b b²: t is the ratio where all samples
+    are at their bounds, and 1 where none is, for then a larger C changes nothing. With
+    it comes the relative gap of that α, for P(w) grows by (ratio − 1)Σc_i[u_i]_+. It
+    leaves out what is folded and proves nothing, but touches no vector as long as the
+    rows.
     """
-    square = _square(problem, last)
-    total = last.dual.value + 0.5 * square
-    return min(total / square, ratio) if square > 0 else ratio
-
-
-def carried_gap(
-    problem: Problem, last: Pair, ratio: float, scale: float | None = None
-) -> float:
-    """The relative gap of what `carry_scaled` returns, where weights alone differ.
-
-    P(w) grows by (ratio − 1)Σc_i[u_i]_+, and D is as in `best_scale`, at the ratio if
-    no scale is given. No vector as long as the rows is touched; what is folded is left
-    out of account, so it tells where to look and proves nothing.
-    """
-    square, scale = _square(problem, last), ratio if scale is None else scale
-    primal = last.point.value + (ratio - 1) * last.point.hinge
-    value = scale * (last.dual.value + 0.5 * square) - 0.5 * scale * scale * square
-    return (primal - value) / max(primal, problem.least_scale, TINY)
-
-
-def _square(problem: Problem, last: Pair) -> float:
-    """‖w(α)‖² + λ_b b²."""
-    dual = last.dual
-    return float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
+    point, dual = last.point, last.dual
+    square = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
+    total = dual.value + 0.5 * square
+    t = min(total / square, ratio) if square > 0 else ratio
+    primal = point.value + (ratio - 1) * point.hinge
+    gap = primal - (t * total - 0.5 * t * t * square)
+    return t, gap / max(primal, problem.least_scale, TINY)
 
 
 class Predictor:
@@ -138,7 +123,8 @@ class Predictor:
 
     `past` holds at most two solutions and the C of each, the last one last; `first` the
     first one; `before` the points under the radius before and `here` those under this
-    one, by the place of C. Solvers that do not take predictions go on from `nearest`.
+    one, by the place of C; `rows` the size of the next working set. Solvers that do not
+    take predictions start from the `nearest` solution.
     """
 
     def __init__(self, problem: Problem, solver: Solver, rng: np.random.Generator):
@@ -148,9 +134,7 @@ class Predictor:
         self.bounds: WarmStart | None = None
         self.before: list[PrimalPoint] = []
         self.here: list[PrimalPoint] = []
-        #: Rows that would have been enough before; at first, as many as are few.
-        self.few = int(NEAR_SHARE * problem.n)
-        self.rows = self.few
+        self.few = self.rows = int(NEAR_SHARE * problem.n)
         self.helper: Predictor | None = None  # the path over a sample of the rows
         most = small_sample(problem.n)
         if most and solver.predicted and not solver.quick:
@@ -170,10 +154,12 @@ class Predictor:
         if self.helper is not None:
             self.helper.next_radius()
 
-    def accept(self, found: Pair, C: float, start: WarmStart | None, needed: int = 0):
-        """Take in a solution, and how many rows it `needed`.
+    def accept(
+        self, found: Pair, C: float, start: WarmStart | None, needed: int = 0
+    ) -> None:
+        """Take in the solution at C, and the rows of its last working set.
 
-        That is 0 unless the first working set was too small.
+        These are 0 unless the first working set was too small.
         """
         if start is not None and self.past:
             slack = start.point.slack, found.point.slack
@@ -184,16 +170,15 @@ class Predictor:
         self.here.append(found.point if few else without_margins(found.point))
 
     def known(self, problem: Problem, tol: float, C: float) -> Pair | None:
-        """The solution at this C, where that before is one, or all samples' bounds."""
+        """A solution at this C that takes no step: that before, or all at bounds."""
         if self.nearest is None:
             if problem.intercept == 0:  # b is not unique there
                 return None
             pair = self._bounds(problem).pair
             return pair if pair.meets(tol) else None
         before, last = self.nearest
-        ratio = C / before
-        scale = best_scale(problem, last, ratio)
-        if not carried_gap(problem, last, ratio, scale) <= tol:
+        scale, gap = best_multiple(problem, last, C / before)
+        if not gap <= tol:
             return None
         pair = carry_scaled(problem, last, scale).pair
         if not pair.meets(tol):
@@ -228,6 +213,7 @@ class Predictor:
         return self.bounds
 
     def _predicted(self, problem: Problem, C: float) -> list[PrimalPoint]:
+        """The solution before, and where lines lead from there."""
         j = len(self.here)
         beside = self.before[j] if j < len(self.before) else None
         if not self.past:
@@ -252,9 +238,9 @@ class Predictor:
     def _ask_helper(
         self, helper: Predictor, problem: Problem, control: Control, C: float
     ) -> tuple[PrimalPoint, SamplingError | None]:
-        """The move of the path over the sample.
+        """The solution before, moved as the path over the sample moves.
 
-        At first, where that path is, and how far its error may carry rows.
+        At first it is the point of that path, with the error of the sample.
         """
         accuracy = sample_accuracy(self.sample.rows.n, self.sample.rows.d)
         quiet = control.rougher(max(accuracy, 2 * control.tol))
@@ -276,7 +262,7 @@ def lowest_between(problem: Problem, points: list[PrimalPoint]) -> PrimalPoint:
     lowest, *others = points
     for other in sorted(others, key=lambda point: point.value):
         t = _best_step(problem, lowest, other)
-        lowest = _seen(problem, lowest, t, lowest, other) if t else lowest
+        lowest = _seen(problem, lowest, t, lowest, other) if t > 0 else lowest
     return lowest
 
 
@@ -290,24 +276,19 @@ def _best_step(problem: Problem, start: PrimalPoint, end: PrimalPoint) -> float:
     w, b, rise = end.w - start.w, end.b - start.b, end.slack - start.slack
     square = float(w @ w) + (problem.intercept or 0.0) * b * b
     linear = (end.value - end.hinge) - (start.value - start.hinge) - 0.5 * square
-    slopes = problem.weights * rise
-
-    def falls(t: float) -> bool:
-        active = start.slack + t * rise > 0
-        return linear + t * square + float(slopes @ active) < 0
-
-    if falls(1.0):
-        return 1.0
-    t = 0.0
-    for k in range(1, _HALVINGS + 1):
-        t += 0.5**k if falls(t + 0.5**k) else 0.0
-    return t
+    active = end.slack > 0
+    slope = linear + float((problem.weights * rise) @ active)
+    changing = np.flatnonzero(active != (start.slack > 0))
+    rise = np.abs(rise[changing])
+    ends, jumps = np.abs(start.slack[changing]) / rise, problem.weights[changing] * rise
+    t = minimise_along(slope, square, ends, jumps)
+    return min(max(t, 0.0), 1.0)
 
 
 def rows_enough(predicted: np.ndarray, slack: np.ndarray, before: int = 0) -> int:
     """The fewest rows nearest to a predicted margin with all on its wrong side.
 
-    But no less than half of what was enough `before`: few may be luck.
+    It is at least half of the number `before`: few may be luck.
     """
     distance, wrong = np.abs(predicted), (predicted > 0) != (slack > 0)
     farthest = distance[wrong].max(initial=-1.0)
@@ -316,8 +297,7 @@ def rows_enough(predicted: np.ndarray, slack: np.ndarray, before: int = 0) -> in
 
 def without_margins(point: PrimalPoint) -> PrimalPoint:
     """The point without what is as long as the rows; margins are computed again."""
-    none = np.empty(0)
-    return replace(point, margins=none, slack=none)
+    return replace(point, margins=(none := np.empty(0)), slack=none)
 
 
 def _seen(

@@ -13,9 +13,8 @@ import numpy as np
 from wideberth.noise.sets import Noise
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import Array, concat, host, namespace
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
-from wideberth.problem.rows import gamma
+from wideberth.problem.rows import as_rows, gamma
 from wideberth.solvers.batches import Answer, Batches, Draw, Piece, join
 from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.merge import Groups

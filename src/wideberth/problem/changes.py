@@ -1,4 +1,4 @@
-"""Presolve: an exact change of problem, and the way back for whatever is found.
+"""Exact changes of a problem, and the way back for points and certificates.
 
 `presolve` turns what a user states into what solvers are good at; `Presolved` knows how
 points of the one problem are points of the other:
@@ -21,8 +21,12 @@ points of the one problem are points of the other:
 * *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
 
-Data of usual size is left as it is, uncopied. Changes that solvers and attempts make to
-a problem in passing are in `equivalent.py`.
+Data of usual size is left as it is, uncopied.
+
+Solvers and attempts at a proof change a problem in passing: `span_of_rows`,
+`cap_weights` and `centre_columns`. What they find is evaluated on the original, so
+correctness does not depend on these. `out_of_range` names the quantity to blame where
+float64 does not prove an answer.
 """
 
 from __future__ import annotations
@@ -39,16 +43,15 @@ from wideberth.noise import as_shape
 from wideberth.noise.reading import errors_beside, in_order_of
 from wideberth.noise.sets import Sets
 from wideberth.problem import equal_rows
-from wideberth.problem.certificate import Certificate
+from wideberth.problem.arrays import host
+from wideberth.problem.certificate import PROVABLE, Certificate
 from wideberth.problem.equal_rows import EqualRows, merge_equal_rows
-from wideberth.problem.feature_names import feature_names
 from wideberth.problem.labels import check_labels
-from wideberth.problem.layouts import as_rows, to_csr
-from wideberth.problem.limits import power_of_two
+from wideberth.problem.limits import EPS, power_of_two
 from wideberth.problem.problem import Problem
-from wideberth.problem.rows import Rows
+from wideberth.problem.rows import DenseRows, Rows, as_rows, to_csr
 from wideberth.problem.statement import Statement
-from wideberth.problem.validation import measured_data
+from wideberth.problem.validation import feature_names, measured_data
 
 #: Largest entry of X, or noise scale, that is used as it is, as is its reciprocal;
 #: proof: sums of fourth powers of such numbers stay within float64.
@@ -360,3 +363,102 @@ def check_radii(presolved: Presolved, factor: float = 1.0) -> None:
             "float64, and no model survives a fraction of it. Lower the largest of "
             "them."
         )
+
+
+def span_of_rows(problem: Problem) -> Presolved:
+    """The problem in the span of its rows, where w* must lie under ℓ2 noise.
+
+    ‖w‖ and ⟨w,x_i⟩ are all that matters there, so wide data of n rows becomes n×n.
+    Folded samples may pull out of the span: with them, nothing changes.
+    """
+    wide = problem.n < problem.rows.d and problem.folded is None
+    if not wide or not problem.noise.isotropic:
+        return Presolved(problem)
+    rotated = problem.rows.rotated
+    rows = DenseRows(rotated.coordinates, problem.y, problem.rows.passes)
+    changed = replace(problem, rows=rows)
+    return Presolved(changed, turned=rotated.inward, turned_back=rotated.outward)
+
+
+def cap_weights(problem: Problem, most: float) -> Problem:
+    """The problem with no c_i‖z_i‖² beyond `most`; the same object if none is.
+
+    Where the optimum has α_i < c_i for the largest weights, they may as well be
+    smaller: the problem has the same solution, and its dual points are feasible.
+    """
+    heaviest = float(problem.weights.max(initial=0.0))
+    if heaviest * problem.rows.d * USUAL**2 <= most:
+        return problem  # entries are at most `USUAL`: no pass is needed to see it
+    largest = float(problem.rows.norms().max(initial=0.0))
+    cap = most / largest / largest if largest > 0 else np.inf
+    if heaviest <= cap:
+        return problem
+    return problem.with_weights(np.minimum(problem.weights, cap))
+
+
+def centre_columns(problem: Problem) -> Problem:
+    """The problem with columns of mean 0, where a free intercept makes up for it.
+
+    The same w and α in exact arithmetic, and far better conditioned where columns
+    hardly vary: dates, or anything constant.
+    """
+    X = problem.rows.X
+    X = X.toarray() if sp.issparse(X) else X
+    means = X.mean(axis=0, dtype=np.float64)
+    rows, fold = DenseRows(X - means, problem.y, problem.rows.passes), problem.folded
+    if fold is not None:  # Σc_iy_i(x_i − means)
+        fold = replace(fold, d=fold.d - fold.balance * means)
+    return replace(problem, rows=rows, folded=fold)
+
+
+def out_of_range(problem: Problem, presolved: Presolved) -> str:
+    """Which quantity is too large or too small beside the others; what to do."""
+    norms, used, noise = problem.rows.norms(), problem.weights > 0, problem.noise
+    weights = problem.weights[used]
+    push = float((weights * norms[used] ** 2).max(initial=0.0))
+    columns = _column_sizes(problem.rows.X)
+    columns = columns[columns > 0]
+    spread = float(columns.max() / columns.min()) if columns.size else 1.0
+    span = float(weights.max() / weights.min()) if weights.size else 1.0
+    largest = float(columns.max(initial=0.0)) * presolved.sigma
+    widest = float(problem.radii.max()) if presolved.cut is None else np.inf
+    radius = presolved.cut or presolved.radius(widest)
+    faint = float(weights.sum()) / problem.intercept if problem.intercept else 0.0
+    blurred = blur(noise.sets, problem.rows.d) if widest > 0 else 0.0
+    causes = {
+        f"the features of X differ in size by a factor of {spread:.1e}: scale them to "
+        "similar size": spread,
+        f"sample_weight spans a factor of {span:.1e}: bring the weights closer "
+        "together": span,
+        f"radius reaches {radius:.1e} beside entries of X up to {largest:.1e}: lower "
+        "the largest radius": widest,
+        f"intercept_penalty is {faint:.1e} times smaller than the weights: choose 0, a "
+        "free intercept": faint,
+        noise.sets.remedy: blurred,
+        f"C·sample_weight·‖x‖² reaches {push:.1e}: lower C, or scale X down": push,
+    }
+    factor, words = max((factor, words) for words, factor in causes.items())
+    if factor * EPS < PROVABLE:  # of float64's digits it leaves those of a proof
+        return "raise tol, or scale the features of X"
+    return words
+
+
+def blur(sets: Sets, n_features: int) -> float:
+    """Roundings by which support functions may be off, as a share of their size.
+
+    About d^1.5 for a covariance, or 10⁸ where it leaves open what it is; 1 where there
+    is no noise to compare with.
+    """
+    errors, sizes = sets.axes_errors(), sets.lipschitz(n_features)
+    errors, sizes = (np.atleast_1d(host(part)) for part in (errors, sizes))
+    shares = np.divide(
+        errors, sizes, out=np.full(sizes.shape, 2.0**-53), where=sizes > 0
+    )
+    return float(np.where(errors > 0, shares, 0.0).max(initial=0.0)) / 2.0**-53
+
+
+def _column_sizes(X) -> np.ndarray:
+    """Largest absolute value of every column."""
+    if sp.issparse(X):
+        return np.asarray(abs(X).max(axis=0).todense()).ravel().astype(np.float64)
+    return np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
