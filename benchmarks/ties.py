@@ -19,7 +19,7 @@ from benchmarks.bench.report import Report
 from benchmarks.datasets import covtype, shared
 from wideberth import path, solve
 from wideberth.problem import Problem
-from wideberth.problem.equal_rows import merge_equal_rows
+from wideberth.problem.merge import merge_equal_rows
 
 
 class Table(NamedTuple):

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 
+from commands import through_file
 from road_cases import ROWS, WRONG
 from road_forms import CHUNKED, MEMORY
 from roads import CASES, ESTIMATORS, NAMES, NEW, ROADS, TOL, _classifier
@@ -109,7 +109,7 @@ def there(case):
 def test_every_pair_of_roads_leads_to_the_same_model(name, monkeypatch):
     case = BY_NAME[name]
     if case.distinct < ROWS:  # so few are worth looking for
-        monkeypatch.setattr("wideberth.problem.equal_rows.MANY_SAMPLES", 0)
+        monkeypatch.setattr("wideberth.problem.merge.FEW_ROWS", 0)
     answers = walk(case, there(case))
     wrong = {road.name: wrong_with(case, road, each) for road, each in answers.items()}
     assert {name: why for name, why in wrong.items() if why} == {}
@@ -204,11 +204,6 @@ def _weights(case):
     return np.ones(ROWS) if case.weight is None else case.weight
 
 
-def through_skops(model):
-    stored = skops.io.dumps(model)
-    return skops.io.loads(stored, trusted=skops.io.get_untrusted_types(data=stored))
-
-
 @pytest.mark.parametrize(
     "name", ["own radii and a norm penalty", "three classes", "box of tolerances"]
 )
@@ -222,8 +217,8 @@ def test_a_stored_model_predicts_what_the_model_predicts(name):
         frame = hasattr(model, "feature_names_in_")
         new = pd.DataFrame(case.new, columns=NAMES) if frame else case.new
         expected = model.predict(new).tolist()
-        for send in (lambda m: pickle.loads(pickle.dumps(m)), through_skops):
-            back = send(model)
+        winner = getattr(model, "best_estimator_", model)
+        for back in (pickle.loads(pickle.dumps(model)), through_file(winner)):
             assert back.predict(new).tolist() == expected
             assert np.array_equal(
                 back.certified_radius(new), model.certified_radius(new)

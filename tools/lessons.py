@@ -37,7 +37,7 @@ LESSONS = [
     ),
     (
         "With an intercept samples of two classes are not equal.",
-        "problem/equal_rows.py",
+        "problem/merge.py",
         "        signs, label = ones, (problem.y > 0).astype(np.int32)\n",
         "        signs, label = ones, np.zeros(n, dtype=np.int32)\n",
     ),

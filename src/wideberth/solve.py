@@ -24,7 +24,6 @@ from wideberth.problem.changes import (
     cut_radii,
     merge_rows,
     out_of_range,
-    unchanged,
 )
 from wideberth.problem.endpoints import Bracket, critical_scale
 from wideberth.problem.ramp import Ramp
@@ -349,7 +348,7 @@ def _solution(
     presolved.refuse_cut_radii(found.point.w)
     w, b, alpha = presolved.outward(found.point.w, found.point.b, dual.alpha)
     decisions = _Decisions(presolved, problem, found, region)
-    features = region is not None and presolved.turned_back is unchanged
+    features = region is not None and presolved.basis is None
 
     def remedy() -> str | None:
         return None if control.exhausted() else out_of_range(problem, presolved)

@@ -16,7 +16,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import StandardScaler
 
@@ -45,7 +44,7 @@ def fitted(tmp_path_factory):
     (folder / "scales.csv").write_text("name,scale\nsize,1.5\nmass,0.2\ntemp,0.4\n")
     done = execute(
         "fit", "data.csv", "--target", "state", "--standardize", "--noise-scales",
-        "scales.csv", "--radius", "1.2", "--C", "0.5", "--out", "model.skops",
+        "scales.csv", "--radius", "1.2", "--C", "0.5", "--out", "model.wideberth",
         "--report", "report.html", "--json", folder=folder,
     )  # fmt: skip
     return folder, json.loads(done.stdout)
@@ -117,16 +116,16 @@ def test_the_certificate_reported_is_that_of_the_training_problem(fitted):
 
 def test_predict_and_certify_give_what_the_model_gives(fitted):
     folder, _ = fitted
-    model = load_model(folder / "model.skops").pipeline
+    model = load_model(folder / "model.wideberth").pipeline
     rows = read_csv(
-        run("predict", "model.skops", "data.csv", "--scores", folder=folder).stdout
+        run("predict", "model.wideberth", "data.csv", "--scores", folder=folder).stdout
     )
     assert [row["prediction"] for row in rows] == model.predict(X).tolist()
     np.testing.assert_allclose(
         [float(row["score well"]) for row in rows], model.decision_function(X)
     )
     done = run(
-        "certify", "model.skops", "data.csv", "--out", "rows.csv", "--curve",
+        "certify", "model.wideberth", "data.csv", "--out", "rows.csv", "--curve",
         "curve.csv", "--at", "0", "0.5", "1.2", "--json", folder=folder,
     )  # fmt: skip
     rows = read_csv((folder / "rows.csv").read_text())
@@ -151,18 +150,22 @@ def test_columns_are_found_by_name_and_a_missing_one_is_named(fitted):
     turned = as_csv(
         X[:5, ::-1], ["?"] * 5, ("size", "temp", "mass"), remark=["a,b"] * 5
     )
-    known = run("predict", "model.skops", "data.csv", folder=folder).stdout
-    found = execute("predict", "model.skops", "-", stdin=turned, folder=folder).stdout
+    known = run("predict", "model.wideberth", "data.csv", folder=folder).stdout
+    found = execute(
+        "predict", "model.wideberth", "-", stdin=turned, folder=folder
+    ).stdout
     assert found == "".join(known.splitlines(keepends=True)[:6])
     fewer = as_csv(X[:5, :2], Y, ("mass", "size"))
-    done = run("predict", "model.skops", "-", stdin=fewer, folder=folder, code=1)
+    done = run("predict", "model.wideberth", "-", stdin=fewer, folder=folder, code=1)
     assert "standard input has no column 'temp'" in done.stderr
 
 
 def test_rows_that_lack_a_value_get_no_answer_and_are_counted(fitted):
     folder, _ = fitted
     table = "temp,mass,size,who\n1,2,3,ann\n1,,3,bob\n1,2,NA,eve\n"
-    done = run("predict", "model.skops", "-", "--id", "who", stdin=table, folder=folder)
+    done = run(
+        "predict", "model.wideberth", "-", "--id", "who", stdin=table, folder=folder
+    )
     assert [line.split(",")[0] for line in done.stdout.split()] == [
         "who",
         "ann",
@@ -314,33 +317,35 @@ def test_radii_of_rows_and_radii_in_standard_deviations(tmp_path, fit):
 
 def test_nothing_is_overwritten_unless_forced(fitted):
     folder, _ = fitted
-    before = (folder / "model.skops").read_bytes()
+    before = (folder / "model.wideberth").read_bytes()
     command = "fit data.csv --target state --folds 0 --out"
-    done = run(f"{command} model.skops", folder=folder, code=1)
-    told = "wideberth: model.skops is there already; --force overwrites it.\n"
+    done = run(f"{command} model.wideberth", folder=folder, code=1)
+    told = "wideberth: model.wideberth is there already; --force overwrites it.\n"
     assert done.stderr == told
-    assert (folder / "model.skops").read_bytes() == before
-    copy = folder / "copy.skops"
+    assert (folder / "model.wideberth").read_bytes() == before
+    copy = folder / "copy.wideberth"
     copy.write_bytes(before)
-    run(f"{command} copy.skops --force", folder=folder)
+    run(f"{command} copy.wideberth --force", folder=folder)
     assert copy.read_bytes() != before
     copy.unlink()
 
 
 def test_a_device_is_written_to_and_stays_one(fitted):
     folder, _ = fitted
-    run(f"predict model.skops data.csv --out {os.devnull} --force", folder=folder)
+    run(f"predict model.wideberth data.csv --out {os.devnull} --force", folder=folder)
     assert not os.path.isfile(os.devnull)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
 def test_a_full_disk_is_said_in_one_sentence(fitted):
     folder, _ = fitted
-    done = run("predict model.skops data.csv --out /dev/full", folder=folder, code=1)
+    done = run(
+        "predict model.wideberth data.csv --out /dev/full", folder=folder, code=1
+    )
     assert done.stderr == "wideberth: /dev/full cannot be written: the disk is full.\n"
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [EXECUTABLE, "predict", "model.skops", "data.csv"], cwd=folder, stdout=full,
+            [EXECUTABLE, "predict", "model.wideberth", "data.csv"], cwd=folder, stdout=full,
             stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
     assert done.returncode == 1
@@ -348,20 +353,6 @@ def test_a_full_disk_is_said_in_one_sentence(fitted):
         done.stderr
         == "wideberth: standard output cannot be written: the disk is full.\n"
     )
-
-
-def test_models_of_strange_types_are_refused_by_name(tmp_path, fitted):
-    folder, _ = fitted
-    (tmp_path / "strange.skops").write_bytes(
-        skops.io.dumps({"pipeline": os.path.exists})
-    )
-    (tmp_path / "pickle.skops").write_bytes(b"cos\nsystem\n(S'touch here'\ntR.")
-    done = run("predict", tmp_path / "strange.skops", "data.csv", folder=folder, code=1)
-    assert "genericpath.exists" in done.stderr
-    assert "was not opened" in done.stderr
-    done = run("predict", tmp_path / "pickle.skops", "data.csv", folder=folder, code=1)
-    assert "is not a model file written by wideberth fit" in done.stderr
-    assert not (folder / "here").exists()
 
 
 @pytest.mark.parametrize("name", ["d.csv", "d.csv.gz", "wide.csv", "d.parquet"])
@@ -376,9 +367,9 @@ def test_every_file_is_closed(tmp_path, name):
     with warnings.catch_warnings():
         warnings.simplefilter("always", ResourceWarning)
         for words in (
-            f"fit {name} --target state --folds 0 --out m.skops --report r.html",
-            f"predict m.skops {name} --out p.csv",
-            f"certify m.skops {name} --out c.csv",
+            f"fit {name} --target state --folds 0 --out m.wideberth --report r.html",
+            f"predict m.wideberth {name} --out p.csv",
+            f"certify m.wideberth {name} --out c.csv",
             f"path {name} --target state --points 2 --out path.csv",
             f"fit {name} --target state --memory 4GB",
             f"fit {name} --target nothing",
@@ -402,14 +393,14 @@ def test_warnings_may_be_errors(tmp_path):
         (["fit", "data.csv"], 2, "say which column holds the class: --target COL."),
         (["path", "data.csv"], 2, "say which column holds the class: --target COL."),
         (["fit", "data.csv", "--target", "state", "--report", "r.pdf"], 2, "--report r.pdf: an HTML page is written, and its name must end in .html or .htm"),
-        (["fit", "data.csv", "--target", "state", "--out", "m.pkl"], 2, "a model file is written, and its name must end in .skops"),
+        (["fit", "data.csv", "--target", "state", "--out", "m.pkl"], 2, "a model file is written, and its name must end in .wideberth"),
         (["fit", "data.csv", "--target", "state", "--suspects", "s.xlsx"], 2, "a CSV is written"),
         (["certify", "m", "data.csv", "--curve", "c.png"], 2, "--curve c.png: a CSV is written, and its name must end in .csv or .txt"),
         (["fit", "none.csv", "--target", "y"], 1, "none.csv: there is no such file."),
         (["fit", "data.csv", "--target", "sex"], 1, "data.csv has no column 'sex'"),
         (["fit", "data.csv", "--target", "mass", "--drop", "state"], 1, "it must hold a class"),
         (["fit", "data.csv", "--target", "state", "--radius", "-1"], 2, "'-1' must be a number ≥ 0"),
-        (["fit", "data.csv", "--target", "state", "--out", "no/m.skops"], 1, "there is no folder"),
+        (["fit", "data.csv", "--target", "state", "--out", "no/m.wideberth"], 1, "there is no folder"),
         (["fit", "data.csv", "--target", "state", "--noise", "l1", "--replicates", "mass"], 2, "both say what shape"),
         (["fit", "data.csv", "--target", "state", "--norm-penalty", "-1"], 2, "'-1' must be a number ≥ 0"),
         (["fit", "data.csv", "--target", "state", "--norm-penalties", "0", "1"], 2, "are for --cv to choose from"),
@@ -439,16 +430,13 @@ def test_errors_are_one_sentence(
         assert told.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("option", "module"), [("--out", "skops"), ("--report", "matplotlib")]
-)
-def test_what_is_not_installed_is_named_at_once(
-    fitted, monkeypatch, capsys, option, module
-):
+def test_what_is_not_installed_is_named_at_once(fitted, monkeypatch, capsys):
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
     data = str(fitted[0] / "data.csv")
-    assert main(["fit", data, "--target", "state", option, str(fitted[0] / "new")]) == 1
-    assert f"needs {module}: pip install 'wideberth[cli]'." in capsys.readouterr().err
+    out = ["--report", str(fitted[0] / "new")]
+    assert main(["fit", data, "--target", "state", *out]) == 1
+    said = "needs matplotlib: pip install 'wideberth[cli]'."
+    assert said in capsys.readouterr().err
 
 
 def test_debug_shows_where_an_error_arose(fitted):
@@ -461,10 +449,10 @@ def test_a_model_that_ignores_the_features_is_written_but_says_so(tmp_path):
     (tmp_path / "data.csv").write_text(as_csv(X, Y))
     done = run(
         "fit", "data.csv", "--target", "state", "--radius", "50", "--folds", "0",
-        "--out", "model.skops", folder=tmp_path, code=3,
+        "--out", "model.wideberth", folder=tmp_path, code=3,
     )  # fmt: skip
     assert "ignores the features" in done.stderr
-    assert (tmp_path / "model.skops").exists()
+    assert (tmp_path / "model.wideberth").exists()
 
 
 def test_interrupted_while_it_loads_it_ends_with_130_too(tmp_path):
@@ -493,7 +481,7 @@ def test_interrupted_it_ends_with_130_and_leaves_a_model_or_nothing(tmp_path, st
         "--target",
         "state",
         "--out",
-        "m.skops",
+        "m.wideberth",
         "--report",
         "r.html",
     ]
@@ -512,14 +500,14 @@ def test_interrupted_it_ends_with_130_and_leaves_a_model_or_nothing(tmp_path, st
     os.close(terminal)
     assert "wideberth: interrupted." in said
     assert "Traceback" not in said
-    left = {"m.skops", "r.html"} if stage == "cross-validating" else set()
+    left = {"m.wideberth", "r.html"} if stage == "cross-validating" else set()
     assert set(os.listdir(tmp_path)) == {"data.csv", *left}
 
 
 def test_a_reader_who_has_had_enough_is_no_error(fitted):
     table = "mass,temp,size\n" + "1,2,3\n" * 60_000
     process = subprocess.Popen(
-        [EXECUTABLE, "predict", "model.skops", "-"], cwd=fitted[0],
+        [EXECUTABLE, "predict", "model.wideberth", "-"], cwd=fitted[0],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     process.stdout.close()
@@ -550,8 +538,8 @@ def test_the_model_can_go_to_standard_output(fitted):
     done = execute(
         "fit - --target state --folds 0 --out -", stdin=as_csv(X, Y).encode()
     )
-    (folder / "piped.skops").write_bytes(done.stdout)
-    assert load_model(folder / "piped.skops").target == "state"
+    (folder / "piped.wideberth").write_bytes(done.stdout)
+    assert load_model(folder / "piped.wideberth").target == "state"
 
 
 def test_a_path_holds_the_models_of_its_grid(fitted):
@@ -588,7 +576,7 @@ def tolerances(tmp_path):
 def test_tolerances_reach_model_file_and_report(fit, tolerances, noise, kind, scaling):
     result = fit(
         f"data.csv --target state --noise {noise} --noise-scales tol.csv "
-        f"--norm-penalty 2 --out m.skops --folds 0 {' '.join(scaling)}"
+        f"--norm-penalty 2 --out m.wideberth --folds 0 {' '.join(scaling)}"
     )
     svc = RobustLinearSVC(radius=1.0, noise=kind(TOLERANCES), norm_penalty=2.0)
     steps = [StandardScaler()] if "--standardize" in scaling else []
@@ -601,7 +589,7 @@ def test_tolerances_reach_model_file_and_report(fit, tolerances, noise, kind, sc
     assert result["model"]["norm_penalty"] == 2
     kept = result["model"]["coefficients"].keys() - {*result["model"]["left_out"]}
     assert len(kept) == len(model.support_features_)
-    stored = load_model(tolerances / "m.skops").pipeline
+    stored = load_model(tolerances / "m.wideberth").pipeline
     assert isinstance(stored.noise_, kind)
     assert stored[-1].norm_penalty == 2
     np.testing.assert_allclose(
@@ -678,14 +666,14 @@ def test_a_table_larger_than_memory_is_read_in_pieces(tmp_path, monkeypatch, cap
     asked = "fit parts --target kind --radius-column sigma --tol 1e-7 --folds 0"
     assert main([*asked.split(), "--json"]) == 0
     whole = json.loads(capsys.readouterr().out)
-    pieces = [*asked.split(), "--memory", "8GB", "--json", "--out", "m.skops"]
+    pieces = [*asked.split(), "--memory", "8GB", "--json", "--out", "m.wideberth"]
     assert main(pieces) == 0
     found = json.loads(capsys.readouterr().out)
     for name, value in whole["model"]["coefficients"].items():
         assert found["model"]["coefficients"][name] == pytest.approx(value, abs=1e-3)
     assert found["training"]["problems"][0]["relative_gap"] <= 1e-7
     assert found["data"]["rows_used"] == 20_000
-    assert main(["predict", "m.skops", "parts", "--json"]) == 0
+    assert main(["predict", "m.wideberth", "parts", "--json"]) == 0
 
 
 def test_less_memory_than_the_process_holds_is_refused(tmp_path, monkeypatch, capsys):
@@ -714,10 +702,12 @@ def test_what_needs_the_whole_table_is_refused_with_memory(option, capsys):
 def test_a_loaded_model_takes_frames_by_the_names_of_their_columns(tmp_path, words):
     X, y = two_classes()
     (tmp_path / "d.csv").write_text(as_csv(X, y))
-    run(f"fit d.csv --target state --folds 0 --out m.skops {words}", folder=tmp_path)
-    model = load_model(tmp_path / "m.skops").pipeline
+    run(
+        f"fit d.csv --target state --folds 0 --out m.wideberth {words}", folder=tmp_path
+    )
+    model = load_model(tmp_path / "m.wideberth").pipeline
     frame = pd.DataFrame(X, columns=["mass", "temp", "size"])
-    told = read_csv(run("predict m.skops d.csv", folder=tmp_path).stdout)
+    told = read_csv(run("predict m.wideberth d.csv", folder=tmp_path).stdout)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert model.predict(frame).tolist() == [row["prediction"] for row in told]

@@ -317,7 +317,7 @@ def test_whatever_a_file_holds_it_is_read_or_refused(
 @settings(max_examples=50)
 @given(st.binary(max_size=300))
 def test_whatever_a_model_file_holds_it_is_refused(tmp_path_factory, content):
-    path = tmp_path_factory.getbasetemp() / "anything.skops"
+    path = tmp_path_factory.getbasetemp() / "anything.wideberth"
     path.write_bytes(content)
     with pytest.raises(UserError, match="is not a model file"):
         load_model(path)

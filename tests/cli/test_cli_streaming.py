@@ -17,7 +17,7 @@ def folder(tmp_path):
     names = [f"n{k}" for k in range(120)]
     text = as_csv(X, y, sigma=radii, who=names)
     (tmp_path / "a.csv").write_text(text)
-    run("fit a.csv --target state --drop who --radius-column sigma --folds 0 --out m.skops",
+    run("fit a.csv --target state --drop who --radius-column sigma --folds 0 --out m.wideberth",
         folder=tmp_path)  # fmt: skip
     frame = pd.read_csv(tmp_path / "a.csv")
     frame.loc[[5, 40, 90], "mass"] = np.nan
@@ -43,7 +43,7 @@ def told(command, folder):
 @pytest.mark.parametrize("file", ["b.csv", "b.parquet"])
 @pytest.mark.parametrize(
     "command",
-    ["predict m.skops {} --scores --id who", "certify m.skops {}", "certify m.skops {} --json"],
+    ["predict m.wideberth {} --scores --id who", "certify m.wideberth {}", "certify m.wideberth {} --json"],
 )  # fmt: skip
 def test_parts_of_a_table_are_told_as_the_whole(command, file, folder, request):
     whole = told(command.format(file), folder)
@@ -63,12 +63,12 @@ def test_a_table_is_read_once(folder, monkeypatch, in_small_parts):
 
     monkeypatch.setattr(ColumnarReader, "tables", counted)
     done = run(
-        "certify m.skops b.parquet --json --memory 8GB --out o.csv", folder=folder
+        "certify m.wideberth b.parquet --json --memory 8GB --out o.csv", folder=folder
     )
     assert len(reads) == 1
     assert json.loads(done.stdout)["rows"] == 120
     sizes.clear()
-    run("predict m.skops b.parquet", folder=folder)
+    run("predict m.wideberth b.parquet", folder=folder)
     assert max(sizes) == 10
 
 
@@ -76,24 +76,26 @@ def test_what_is_wrong_far_down_is_named_and_nothing_written(folder, in_small_pa
     frame = pd.read_csv(folder / "a.csv")
     frame.loc[77, "sigma"] = -1.0
     frame.to_csv(folder / "bad.csv", index=False)
-    done = run("certify m.skops bad.csv --out o.csv", folder=folder, code=1)
+    done = run("certify m.wideberth bad.csv --out o.csv", folder=folder, code=1)
     assert "row 78 (line 79), column 'sigma' is -1" in done.stderr
     assert not (folder / "o.csv").exists()
     frame.loc[77, ["sigma", "mass"]] = 0.1, np.inf
     frame.to_parquet(folder / "bad.parquet")
-    done = run("predict m.skops bad.parquet", folder=folder, code=1)
+    done = run("predict m.wideberth bad.parquet", folder=folder, code=1)
     assert "row 78, column 'mass' is infinite" in done.stderr
     assert done.stdout == ""
 
 
 def test_too_little_memory_is_refused_before_anything_is_read(folder):
-    done = run("predict m.skops b.parquet --memory 1MB", folder=folder, code=1)
+    done = run("predict m.wideberth b.parquet --memory 1MB", folder=folder, code=1)
     assert "memory='1MB' is less than" in done.stderr
-    done = run("predict m.skops - --memory 1GB", folder=folder, code=2)
+    done = run("predict m.wideberth - --memory 1GB", folder=folder, code=2)
     assert "--memory needs a file" in done.stderr
 
 
 def test_the_installed_command_streams(folder):
-    done = execute("certify m.skops b.parquet --memory 4GB --out o.csv", folder=folder)
+    done = execute(
+        "certify m.wideberth b.parquet --memory 4GB --out o.csv", folder=folder
+    )
     assert done.stdout.startswith("117 of 120 rows certified")
     assert len((folder / "o.csv").read_text().splitlines()) == 121

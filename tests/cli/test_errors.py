@@ -53,7 +53,7 @@ def in_python(errors, shape="ellipsoid"):
     return model.fit(X, Y, robustlinearsvc__X_err=errors)
 
 
-FIT = "fit data.csv --target state --standardize --force --out m.skops --json"
+FIT = "fit data.csv --target state --standardize --force --out m.wideberth --json"
 
 
 @pytest.mark.parametrize("how", ["suffix:_err", "auto", "e.csv"])
@@ -70,12 +70,12 @@ def test_one_answer_with_the_library(cli, how):
     middle = pytest.approx(np.median(E[:, 0]))
     assert result["uncertainty"]["errors"]["mass"] == middle
     again = f" --errors {how}" if how == "e.csv" else ""
-    rows = read_csv(cli(f"certify m.skops data.csv{again}").out)
+    rows = read_csv(cli(f"certify m.wideberth data.csv{again}").out)
     reach = [float(row["certified_radius"]) for row in rows]
     np.testing.assert_allclose(
         reach, model.certified_radius(X, E), rtol=0.05, atol=0.01
     )
-    assert len(read_csv(cli("predict m.skops data.csv").out)) == len(X)
+    assert len(read_csv(cli("predict m.wideberth data.csv").out)) == len(X)
     page = fit_page(result)
     assert "Errors beside the spread of each feature" in page
 
@@ -88,13 +88,13 @@ def test_lopsided_boxes(cli, sign):
     assert "--error-shape box" in refused
     cli(f"{FIT} --errors auto --error-shape box --folds 0", code=0)
     model = in_python((E, 2 * E), "box")
-    rows = read_csv(cli("predict m.skops data.csv --scores").out)
+    rows = read_csv(cli("predict m.wideberth data.csv --scores").out)
     scores = [float(row["score well"]) for row in rows]
     expected = model.decision_function(X)
     np.testing.assert_allclose(scores, expected, rtol=0.05, atol=0.05)
-    rows = read_csv(cli("certify m.skops data.csv").out)
+    rows = read_csv(cli("certify m.wideberth data.csv").out)
     radii = np.array([float(row["certified_radius"]) for row in rows])
-    fitted = load_model("m.skops").pipeline
+    fitted = load_model("m.wideberth").pipeline
     np.testing.assert_allclose(radii, fitted.certified_radius(X, (E, 2 * E)), rtol=1e-4)
     label, rng = fitted.predict(X), np.random.default_rng(0)
     for _ in range(100):  # each value within its own tolerances times the radius
@@ -103,8 +103,8 @@ def test_lopsided_boxes(cli, sign):
     worst = fitted.worst_case(X, label, 1.001 * radii, X_err=(E, 2 * E))
     assert np.all(fitted.predict(X + worst) != label)
     VALUES.to_csv("bare.csv", index=False)
-    assert cli("predict m.skops bare.csv").out
-    assert "mass_error_min" in cli("certify m.skops bare.csv", code=1).err
+    assert cli("predict m.wideberth bare.csv").out
+    assert "mass_error_min" in cli("certify m.wideberth bare.csv", code=1).err
 
 
 def test_values_without_an_error(cli):
@@ -117,14 +117,14 @@ def test_values_without_an_error(cli):
     assert "--missing-errors" in told
     command = "fit holes.csv --target state --errors auto --folds 0 --json"
     for rule in ("exact", "median", "share:0.05"):
-        out = cli(f"{command} --missing-errors {rule} --out {rule[:3]}.skops").out
+        out = cli(f"{command} --missing-errors {rule} --out {rule[:3]}.wideberth").out
         assert json.loads(out)["uncertainty"]["errors_filled_in"] == 1
     one = frame.iloc[[4, 5]]
     one.to_csv("one.csv", index=False)
-    rows = read_csv(cli("certify med.skops one.csv").out)
+    rows = read_csv(cli("certify med.wideberth one.csv").out)
     assert all(row["certified_radius"] for row in rows)  # the median of training
     cli(f"{FIT} --errors auto --folds 0")
-    answer = cli("certify m.skops one.csv")
+    answer = cli("certify m.wideberth one.csv")
     assert [bool(row["certified_radius"]) for row in read_csv(answer.out)] == [0, 1]
     assert "1 of 2 rows lack an error" in answer.err
 
@@ -195,7 +195,7 @@ def test_negative_errors_and_dropped_values(cli):
 def test_a_model_file_with_other_errors_is_none(cli):
     """What fit does not write is not read."""
     cli(f"{FIT} --errors auto --folds 0")
-    model = load_model("m.skops")
+    model = load_model("m.wideberth")
     good = model.errors.described()
     assert ErrorColumns.read(good, model.columns) == model.errors
     for wrong in (

@@ -47,7 +47,7 @@ def old(tmp_path, monkeypatch):
     return contents(tmp_path)
 
 
-FIT = ["fit", "data.csv", "--target", "state", "--folds", "0", "--out", "m.skops",
+FIT = ["fit", "data.csv", "--target", "state", "--folds", "0", "--out", "m.wideberth",
        "--report", "r.html", "--force"]  # fmt: skip
 
 
@@ -74,14 +74,14 @@ def test_a_disk_that_is_full_leaves_both_old_files(
     with monkeypatch.context() as patch:
         patch.setattr(os, step, full)
         assert main([*FIT, "--radius", "0.2"]) == 1
-    name = ("m.skops", "r.html")[fails - 1]
+    name = ("m.wideberth", "r.html")[fails - 1]
     told = f"wideberth: {name} cannot be written: the disk is full.\n"
     assert capsys.readouterr().err == told
     assert contents(tmp_path) == old
 
 
 def test_new_results_appear_together_or_not_at_all(tmp_path, monkeypatch, capsys, old):
-    for name in ("m.skops", "r.html"):
+    for name in ("m.wideberth", "r.html"):
         (tmp_path / name).unlink()
     real = os.replace
 

@@ -6,13 +6,12 @@ import re
 
 import numpy as np
 import pytest
-import skops.io
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from commands import as_csv, read_csv, run
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
-from wideberth.cli.model import dump_model, load_model
+from wideberth.cli.model import load_model
 
 LABELS = np.array(["ill", "well"])
 #: Rows whose label is wrong, some of them next to rows that lack a value.
@@ -282,40 +281,14 @@ def test_a_model_without_features_says_why(fit):
 
 
 def test_a_model_file_keeps_the_ramp_and_the_suspects(fit, folder):
-    fit(*UGLY, "--folds", "0", "--ramp", "-0.5", "--starts", "3", "--out", "m.skops")
-    svc = load_model(folder / "m.skops").pipeline[-1]
+    fit(
+        *UGLY, "--folds", "0", "--ramp", "-0.5", "--starts", "3", "--out", "m.wideberth"
+    )
+    svc = load_model(folder / "m.wideberth").pipeline[-1]
     assert (svc.ramp, svc.starts) == (-0.5, 3)
     assert len(svc.suspects_) >= len(WRONG)
     for command in ("predict", "certify"):
-        run(command, "m.skops", "ugly.csv", "--json", folder=folder)
-
-
-def test_files_from_before_there_was_a_ramp_are_of_the_hinge(fit, folder):
-    fit("whole.csv", "--folds", "0", "--out", "m.skops")
-    model = load_model(folder / "m.skops")
-    for name in ("ramp", "starts", "norm_penalty"):
-        delattr(model.pipeline[-1], name)
-    content = dump_model(model)
-    parts = skops.io.loads(content, trusted=skops.io.get_untrusted_types(data=content))
-    (folder / "old.skops").write_bytes(skops.io.dumps(parts | {"wideberth model": 5}))
-    svc = load_model(folder / "old.skops").pipeline[-1]
-    assert (svc.ramp, svc.norm_penalty) == (None, 0.0)
-    assert svc.get_params()["starts"] == 1
-    same = run("predict m.skops whole.csv", folder=folder).stdout
-    assert run("predict old.skops whole.csv", folder=folder).stdout == same
-
-
-@pytest.mark.parametrize("doubted", [True, False])
-def test_files_of_version_0_2_have_the_ramp_of_their_loss(fit, folder, doubted):
-    more = ["--label-noise"] if doubted else []
-    fit("whole.csv", "--folds", "0", "--out", "m.skops", *more)
-    model = load_model(folder / "m.skops")
-    svc = model.pipeline[-1]
-    svc.loss, svc.ramp = "ramp" if doubted else "hinge", -1.0
-    (folder / "old.skops").write_bytes(dump_model(model))
-    loaded = load_model(folder / "old.skops").pipeline[-1]
-    assert loaded.ramp == (-1.0 if doubted else None)
-    assert not hasattr(loaded, "loss")
+        run(command, "m.wideberth", "ugly.csv", "--json", folder=folder)
 
 
 # -- what is asked for wrongly ---------------------------------------------------------

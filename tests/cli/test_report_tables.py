@@ -220,9 +220,9 @@ def test_every_table_is_what_the_data_says(made, tmp_path):
     for name, content in case.files.items():
         (tmp_path / name).write_text(content)
     words = f"fit data.csv --target {TARGET} {case.words} --json"
-    told = run(words, "--out", "m.skops", "--report", "r.html", folder=tmp_path)
+    told = run(words, "--out", "m.wideberth", "--report", "r.html", folder=tmp_path)
     case.result = json.loads(told.stdout)
-    case.model = load_model(tmp_path / "m.skops").pipeline
+    case.model = load_model(tmp_path / "m.wideberth").pipeline
     page = (tmp_path / "r.html").read_text("utf-8")
     tables = {table.label: table for table in tables_of(page)}
     assert page.count("<table") == len(tables)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 
 from commands import read_csv
 from wideberth import MeasuredSVC
@@ -51,7 +50,7 @@ def cli(tmp_path, monkeypatch, capsys):
     return run
 
 
-FIT = "fit data.csv --target kind --missing model --force --out m.skops --json"
+FIT = "fit data.csv --target kind --missing model --force --out m.wideberth --json"
 ERRORS = "--errors suffix:_err"
 
 
@@ -68,7 +67,7 @@ def test_one_answer_with_the_library(cli, rows):
     table(rows).to_csv("data.csv", index=False)
     result = json.loads(cli(f"{FIT} {ERRORS} --folds 0 --radius 0.2").out)
     expected = in_python(rows, radius=0.2).verdict(X[rows], np.nan_to_num(E[rows]))
-    found = read_csv(cli("predict m.skops data.csv").out)
+    found = read_csv(cli("predict m.wideberth data.csv").out)
     assert [row["prediction"] for row in found] == expected.label.tolist()
     assert [row["runner_up"] for row in found] == expected.runner_up.tolist()
     for name in ("margin", "spread", "chance", "share"):
@@ -152,29 +151,21 @@ def test_a_population_that_does_not_fit_is_told_with_the_names_of_its_columns(cl
     assert "does not fit" not in plain
 
 
-def test_populations_of_older_versions_are_to_be_learned_again(cli):
-    cli(f"{FIT} {ERRORS} --folds 0")
-    trusted = skops.io.get_untrusted_types(file="m.skops")
-    content = skops.io.load("m.skops", trusted=trusted)
-    skops.io.dump(content | {"wideberth model": 7}, "old.skops")
-    assert "train it again" in cli("predict old.skops data.csv", code=1).err
-
-
 def test_certify_says_how_right_the_certain_are(cli):
     """Beside the true class; a lower confidence makes more rows certain."""
     cli(f"{FIT} {ERRORS} --folds 0")
-    summary = json.loads(cli("certify m.skops data.csv --json").out)
+    summary = json.loads(cli("certify m.wideberth data.csv --json").out)
     rows = summary["predictions"]
     right = np.array([row["correct"] for row in rows])
     sure = np.array([row["verdict"] == "certain" for row in rows])
     assert summary["certain"] == sure.sum()
     assert summary["accuracy"] == pytest.approx(right.mean())
     assert summary["accuracy_of_certain"] == pytest.approx(right[sure].mean())
-    more = json.loads(cli("certify m.skops data.csv --confidence 0.6 --json").out)
+    more = json.loads(cli("certify m.wideberth data.csv --confidence 0.6 --json").out)
     assert more["certain"] == sum(row["chance"] <= 0.4 for row in rows)
     assert more["certain"] > summary["certain"]
-    assert "--confidence" in cli("certify m.skops data.csv --at 1", code=1).err
-    told = cli("certify m.skops data.csv --out c.csv").out
+    assert "--confidence" in cli("certify m.wideberth data.csv --at 1", code=1).err
+    told = cli("certify m.wideberth data.csv --out c.csv").out
     assert f"{sure.sum()} of {TWO.sum()} rows are certain" in told
 
 
@@ -182,16 +173,16 @@ def test_new_tables_need_their_own_errors(cli):
     """In columns, or a file; a value without an error gets no answer."""
     cli(f"{FIT} {ERRORS} --folds 0")
     pd.DataFrame(X[TWO], columns=NAMES).to_csv("bare.csv", index=False)
-    assert "stellar mass_err" in cli("predict m.skops bare.csv", code=1).err
+    assert "stellar mass_err" in cli("predict m.wideberth bare.csv", code=1).err
     errors = np.where(np.isnan(X), 7, E)[TWO]
     pd.DataFrame(errors, columns=NAMES).to_csv("e.csv", index=False)
-    there = cli("predict m.skops data.csv").out
-    assert cli("predict m.skops bare.csv --errors e.csv").out == there
+    there = cli("predict m.wideberth data.csv").out
+    assert cli("predict m.wideberth bare.csv --errors e.csv").out == there
     frame = table()
     k = int(np.flatnonzero(frame["temp"].notna())[0])
     frame.iloc[k, frame.columns.get_loc("temp_err")] = np.nan
     frame.to_csv("holes.csv", index=False)
-    answer = cli("predict m.skops holes.csv --scores")
+    answer = cli("predict m.wideberth holes.csv --scores")
     assert "1 of" in answer.err
     assert "lack an error" in answer.err
     rows = read_csv(answer.out)
@@ -205,7 +196,7 @@ def test_gaps_alone_and_lopsided_errors(cli):
     assert result["uncertainty"]["errors"] is None
     assert "A model of the gaps" in fit_page(result)
     model = MeasuredSVC(probability=False, random_state=0).fit(X[TWO], LABELS[TWO])
-    found = read_csv(cli("predict m.skops data.csv").out)
+    found = read_csv(cli("predict m.wideberth data.csv").out)
     np.testing.assert_allclose(
         [float(row["chance"]) for row in found], model.verdict(X[TWO]).chance, atol=1e-6
     )
@@ -215,7 +206,7 @@ def test_gaps_alone_and_lopsided_errors(cli):
         frame[f"{name}_hi"] = 1.5 * E[TWO, j]
     frame.to_csv("data.csv", index=False)
     cli(f"{FIT} --errors suffix:_lo,_hi --folds 0")
-    found = read_csv(cli("predict m.skops data.csv").out)
+    found = read_csv(cli("predict m.wideberth data.csv").out)
     expected = in_python().verdict(X[TWO], np.nan_to_num(E[TWO])).chance
     np.testing.assert_allclose(
         [float(row["chance"]) for row in found], expected, atol=1e-6
@@ -237,7 +228,7 @@ def test_choice_of_c_and_radius(cli):
     assert choice["score"] == scores.max()
     chosen = scores[choice["factors"].index(choice["factor"])]
     assert chosen[choice["Cs"].index(choice["C"])] == scores.max()
-    assert load_model("m.skops").radius == choice["factor"]
+    assert load_model("m.wideberth").radius == choice["factor"]
     assert "chosen from 0, 1" in result["uncertainty"]["story"]
     assert "Accuracy over C" in fit_page(result)
 
@@ -264,8 +255,8 @@ def test_what_is_refused(cli, command, told, capsys):
 
 def test_other_models_give_no_verdicts(cli):
     """They say so where a confidence is asked for; sparse data has no gaps."""
-    cli(f"fit data.csv --target kind {ERRORS} --folds 0 --out o.skops")
-    told = cli("predict o.skops data.csv --confidence 0.9", code=1).err
+    cli(f"fit data.csv --target kind {ERRORS} --folds 0 --out o.wideberth")
+    told = cli("predict o.wideberth data.csv --confidence 0.9", code=1).err
     assert "--missing model" in told
     with open("s.libsvm", "w") as file:
         file.write("1 1:2 2:1\n2 1:1\n" * 9)
@@ -280,7 +271,7 @@ def test_missing_categories_are_gaps_and_rare_values_are_named(cli):
     site[7] = ""
     table().assign(site=site).to_csv("new.csv", index=False)
     there, gone = (
-        read_csv(cli(f"predict m.skops {file}").out)[7]
+        read_csv(cli(f"predict m.wideberth {file}").out)[7]
         for file in ("data.csv", "new.csv")
     )
     change = abs(float(there["margin"]) - float(gone["margin"]))

@@ -423,8 +423,10 @@ def test_rows_flip_where_the_worst_noise_says_so(tmp_path):
     scales = [0.5, 1.0, 4.0]
     (tmp_path / "s.csv").write_text("\n".join(map(str, scales)))
     words = ("--standardize", "--noise-scales", "s.csv", "--radius", 0.3)
-    result, _ = fit(tmp_path, as_csv(X, y), *words, "--folds", 0, "--out", "m.skops")
-    model = load_model(str(tmp_path / "m.skops")).pipeline
+    result, _ = fit(
+        tmp_path, as_csv(X, y), *words, "--folds", 0, "--out", "m.wideberth"
+    )
+    model = load_model(str(tmp_path / "m.wideberth")).pipeline
     flips, names = result["flips"], ["mass", "temp", "size"]
     right = model.predict(X) == y
     reach = model.certified_radius(X)

@@ -26,7 +26,7 @@ from benchmarks.datasets import Missing, libsvm
 from wideberth import Box, CrossPolytope, NullModelWarning, RobustLinearSVC, solve
 from wideberth.estimators import training_data
 from wideberth.noise import as_shape
-from wideberth.problem import Problem, changes, equal_rows
+from wideberth.problem import Problem, changes, merge
 
 IRIS = load_iris(return_X_y=True)
 
@@ -309,7 +309,7 @@ def test_one_against_the_rest_looks_at_the_data_once(monkeypatch):
 
     counted(changes, "measured_data")
     counted(changes, "to_csr")
-    counted(equal_rows, "group_samples")
+    counted(merge, "group_samples")
     model = RobustLinearSVC(C=0.01).fit(X, y)
     assert len(model.coef_) == 3
     # Equal rows are looked for in a sample of the rows, and then in all.

@@ -8,7 +8,6 @@ import pytest
 import scipy
 import skl2onnx
 import sklearn
-import skops.io
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_wine
@@ -40,17 +39,9 @@ def through_joblib(model):
     return joblib.load(buffer)
 
 
-def through_skops(model):
-    stored = skops.io.dumps(model)
-    unknown = skops.io.get_untrusted_types(data=stored)
-    # Besides SciPy's sparse matrices only this package's classes need trust.
-    assert all(name.startswith(("wideberth.", "scipy.sparse.")) for name in unknown)
-    return skops.io.loads(stored, trusted=unknown)
-
-
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(
-    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_joblib, through_skops]
+    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_joblib]
 )
 def test_stored_models_come_back_whole(name, send):
     model = clone(MODELS[name]).fit(X, Y)
@@ -128,7 +119,7 @@ def measured(name, y=Y):
 
 @pytest.mark.parametrize("name", MEASURED)
 @pytest.mark.parametrize(
-    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_joblib, through_skops]
+    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_joblib]
 )
 def test_models_trained_with_error_bars_come_back_whole(name, send):
     model = measured(name)

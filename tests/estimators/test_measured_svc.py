@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from scipy.optimize import check_grad, minimize
 from scipy.special import ndtr
 from sklearn import config_context
@@ -23,6 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from test_verdict import measurements, pipeline
 
+from commands import through_file
 from wideberth import (
     MeasuredSVC,
     RobustLinearSVC,
@@ -348,15 +348,8 @@ def test_a_fit_that_fails_leaves_the_one_before(data):
     assert model.predict(np.nan_to_num(X)).shape == y.shape
 
 
-def through_skops(model):
-    stored = skops.io.dumps(model)
-    unknown = skops.io.get_untrusted_types(data=stored)
-    assert all(name.startswith(("wideberth.", "scipy.sparse.")) for name in unknown)
-    return skops.io.loads(stored, trusted=unknown)
-
-
 @pytest.mark.parametrize(
-    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_skops]
+    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_file]
 )
 def test_stored_models_come_back_whole(data, send):
     X, E, y = data

@@ -8,9 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from wideberth import Problem, path, solve
-from wideberth.kernels.equal_rows import group_rows
-from wideberth.problem import equal_rows
-from wideberth.problem.equal_rows import merge_equal_rows, merged, summed
+from wideberth.problem import merge
+from wideberth.problem.merge import distinct, merge_equal_rows, summed
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
 from wideberth.solvers.batches import Draw, InMemory
@@ -118,7 +117,7 @@ def test_data_of_equal_samples_is_solved_through_few(form, intercept, monkeypatc
         assert np.ptp(alpha[(label == group) & (weights > 0)]) <= 1e-14
     assert not found.alpha[weights == 0].any()
     assert found.removed[weights == 0].all()
-    monkeypatch.setattr(equal_rows, "MANY_SAMPLES", 10**9)
+    monkeypatch.setattr(merge, "FEW_ROWS", 10**9)
     plain = solve(X, y, **options)
     assert abs(plain.primal - found.primal) <= 2e-7 * found.primal
     assert found.passes < plain.passes
@@ -139,18 +138,6 @@ def on_all(X, y, options):
 
 
 # -- what counts as equal --------------------------------------------------------------
-
-
-def test_a_collision_of_hashes_merges_nothing_that_differs():
-    """A hash takes the exclusive or of the two halves of a number's bits."""
-    bits = np.array([0x3FF0000000000000, 0x3FF0000100000001], dtype=np.uint64)
-    values = bits.view(np.float64)
-    assert values[0] != values[1]
-    X = values[np.arange(10) % 2][:, None]
-    for rows in (X, CSR(X)):
-        label, first = group_rows(rows, np.ones(10), np.zeros(10, np.int32), 10)
-        assert label.tolist() == [0, 1] * 5
-        assert first.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("what", ["row", "label", "radius", "error", "target"])
@@ -225,7 +212,7 @@ def test_rows_that_differ_cost_a_look_at_some(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 3))
     X[rng.random(20_000) < 0.4] = 0.0  # one frequent row is not worth while
-    monkeypatch.setattr(equal_rows, "merged", lambda problem: pytest.fail("looked"))
+    monkeypatch.setattr(merge, "distinct", lambda problem: pytest.fail("looked"))
     problem = Problem.from_data(X, np.where(rng.random(20_000) < 0.5, 1, -1))
     assert merge_equal_rows(problem) is None
     assert problem.rows.passes.count < 0.1
@@ -284,7 +271,7 @@ def test_rows_split_by_labels_count_the_roundings_of_their_own_weights():
     X, y, _, _ = repeated(0)
     weights = np.random.default_rng(0).exponential(size=len(y))
     problem = replace(Problem.from_data(X, y, sample_weight=weights), chain=3.0)
-    shared = merged(problem.with_labels(np.ones(problem.n)), 1.0)
+    shared = distinct(problem.with_labels(np.ones(problem.n)), 1.0)
     split = shared.with_labels(problem.y, problem.classes)
     found, roundings = summed(weights, split.label, split.problem.n)
     np.testing.assert_array_equal(split.problem.weights, found)
@@ -352,6 +339,6 @@ def test_the_ramp_leaves_equal_samples_out_together(intercept_penalty, monkeypat
     decided = np.abs(slack - 1.5) > 1e-3
     below = (slack > 1.5) & (options["sample_weight"] > 0)
     assert np.array_equal(left_out[decided], below[decided])
-    monkeypatch.setattr(equal_rows, "MANY_SAMPLES", 10**9)
+    monkeypatch.setattr(merge, "FEW_ROWS", 10**9)
     plain = solve(X, y, **options)
     assert found.primal == pytest.approx(plain.primal, rel=1e-4)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from problems import make_problem
+from wideberth.kernels.sparse import less_values
 from wideberth.measurement.tables import read_variances
 from wideberth.noise import (
     Boxes,
@@ -19,7 +20,7 @@ from wideberth.noise import (
     SumOfEllipsoids,
     factors,
 )
-from wideberth.problem import Problem, equal_rows
+from wideberth.problem import Problem, merge
 from wideberth.problem.changes import (
     EXTREME,
     Presolved,
@@ -480,12 +481,12 @@ def test_samples_form_a_group_if_and_only_if_they_are_equal(seed, form):
         )
         for i in range(n)
     ]
-    label, first = equal_rows.group_samples(problem, n)
+    label, first = merge.group_samples(problem, n)
     assert [keys[first[g]] for g in label] == keys
     distinct = len(set(keys))
     assert first.tolist() == sorted({keys.index(key) for key in keys})
-    assert equal_rows.group_samples(problem, distinct - 1) is None
-    assert equal_rows.group_samples(problem, distinct) is not None
+    assert merge.group_samples(problem, distinct - 1) is None
+    assert merge.group_samples(problem, distinct) is not None
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -494,7 +495,7 @@ def test_weights_of_equal_rows_are_added_up(seed):
     n, m = 60, int(rng.integers(1, 6))
     label = np.concatenate([np.arange(m), rng.integers(m, size=n - m)])
     weights = rng.exponential(size=n) if seed % 2 else np.full(n, 0.3)
-    sums, roundings = equal_rows.summed(weights, label, m)
+    sums, roundings = merge.summed(weights, label, m)
     np.testing.assert_allclose(sums, [weights[label == k].sum() for k in range(m)])
     if not seed % 2:
         assert roundings == 5.0
@@ -509,7 +510,7 @@ def test_what_is_found_of_equal_rows_is_told_of_all_samples(seed):
     total = np.bincount(label, c, 5)
     problem = Problem.from_data(X, y, sample_weight=total + 1e-12)
     problem = problem.with_weights(total)
-    rows = equal_rows.EqualRows(problem, label, c)
+    rows = merge.Merged(problem, label, c)
     alpha = rng.random(14) * c
     gathered = rows.gathered(alpha)
     np.testing.assert_allclose(gathered, [alpha[label == k].sum() for k in range(5)])
@@ -556,7 +557,7 @@ def test_rows_less_their_common_values_have_the_same_gram_matrix(seed):
     if found is None:
         assert 2 * entries**2 > stored**2
         return
-    S = found.taken_out(sp.csr_array(X)).toarray()
+    S = less_values(sp.csr_array(X), found.values).toarray()
     np.testing.assert_allclose(S, X - found.values)
     assert found.entries == pytest.approx(np.mean((S != 0).sum(axis=1)))
     np.testing.assert_array_equal(found.values, expected)
@@ -809,10 +810,10 @@ def test_cells_that_are_missing_have_no_covariance_either():
 def test_rows_that_all_differ_are_not_merged():
     X = np.random.default_rng(0).normal(size=(40, 2))
     problem = Problem.from_data(X, [1, -1] * 20)
-    assert equal_rows.merged(problem) is None
+    assert merge.distinct(problem) is None
     twice = Problem.from_data(np.vstack([X[:20], X[:20]]), [1, -1] * 20)
-    assert equal_rows.merged(twice, share=0.5).problem.n == 20
-    assert equal_rows.merged(twice, share=0.4) is None
+    assert merge.distinct(twice, share=0.5).problem.n == 20
+    assert merge.distinct(twice, share=0.4) is None
 
 
 def test_pulls_are_off_by_the_longest_of_their_sums():

@@ -58,16 +58,15 @@ def test_products_are_those_of_matrices(form, blocks):
     close(plain(rows.norms()), np.linalg.norm(X, axis=1))
     close(plain(rows.margins(np.zeros(4))), 0.0)
     assert rows.passes.count == 2
-    close(plain(rows.projections(w)), Z @ w)
     close(plain(rows.combine(own(a))), Z.T @ a)
-    assert rows.passes.count == 4
+    assert rows.passes.count == 3
     close(plain(rows.magnitudes(w)), np.abs(X) @ np.abs(w))
     close(plain(rows.weighted_squares(w)), (X**2) @ w)
     groups = [rng.normal(size=(5, 2)), rng.normal(size=(5, 3))]
     one = np.column_stack([X, np.ones(11)])
     for found, group in zip(rows.projected_squares(*groups), groups, strict=True):
         close(plain(found), ((one @ group) ** 2).sum(axis=1))
-    assert rows.passes.count == 7
+    assert rows.passes.count == 6
     fresh = drawn(form)[2]
     close(plain(fresh.norms()), np.linalg.norm(X, axis=1))
     close(rows.dense(slice(2, 5)), X[2:5])
@@ -176,19 +175,21 @@ def test_rows_in_a_basis_of_their_span_have_the_same_products(form):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4, 9)).astype(np.float32).astype(np.float64)
     rows = as_rows(FORMS[form](X), np.array([1.0, -1.0, 1.0, -1.0]))
-    coordinates, into, back = rows.rotated
+    coordinates, basis = rows.rotated
     np.testing.assert_allclose(coordinates @ coordinates.T, X @ X.T, atol=1e-6)
     w = rng.normal(size=coordinates.shape[1])
-    np.testing.assert_allclose(X @ back(w), coordinates @ w, atol=1e-6)
-    np.testing.assert_allclose(into(back(w)), w, atol=1e-6)
+    np.testing.assert_allclose(X @ (basis @ w), coordinates @ w, atol=1e-6)
+    np.testing.assert_allclose(basis.T @ (basis @ w), w, atol=1e-6)
     outside = rng.normal(size=9)
-    np.testing.assert_allclose(coordinates @ into(outside), X @ outside, atol=1e-6)
-    assert np.linalg.norm(back(w)) == pytest.approx(
+    np.testing.assert_allclose(
+        coordinates @ (basis.T @ outside), X @ outside, atol=1e-6
+    )
+    assert np.linalg.norm(basis @ w) == pytest.approx(
         np.linalg.norm(w), rel=1e-6, abs=0.0
     )
     twice = as_rows(FORMS[form](np.vstack([X, X])), np.ones(8))
     if form.startswith("CSR"):
-        assert twice.rotated.coordinates.shape == (8, 4)
+        assert twice.rotated[0].shape == (8, 4)
 
 
 @pytest.mark.parametrize("form", ["dense", "CSR", "library"])

@@ -17,10 +17,9 @@ from wideberth.problem.changes import build_problem, cap_weights
 from wideberth.problem.rounding import slack_rounding
 from wideberth.problem.statement import Statement
 from wideberth.screening.regions import REGIONS, build_region
-from wideberth.solvers.attempts import prove
+from wideberth.solvers.attempts import _best_stretch, prove
 from wideberth.solvers.base import Control
 from wideberth.solvers.interior import InteriorPoint, even_barrier
-from wideberth.solvers.polish import _best_stretch
 
 
 @pytest.fixture

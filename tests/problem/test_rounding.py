@@ -48,9 +48,8 @@ from wideberth.screening import fold_samples
 from wideberth.screening.decisions import _intercept_bracket
 from wideberth.screening.regions import build_region
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import InMemory
+from wideberth.solvers.batches import InMemory, Proof
 from wideberth.solvers.driver import Driver
-from wideberth.solvers.proofs import Proof
 
 U = Fraction(1, 2**53)
 #: A little more than half a unit in the last place of 1: adding it rounds up by u.

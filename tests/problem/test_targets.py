@@ -31,8 +31,8 @@ from wideberth.problem.endpoints import (
 )
 from wideberth.screening import Partition, Reduction, screen_at_hand, screen_points
 from wideberth.screening.regions import REGIONS
+from wideberth.solvers.attempts import _best_stretch
 from wideberth.solvers.conic import solve_conic
-from wideberth.solvers.polish import _best_stretch
 
 targeted = problems(targets=TARGETS[1:], log_C=(-2, 2), max_n=25, units=(1.0,))
 seeds = st.integers(0, 2**32 - 1)

@@ -8,7 +8,7 @@ from wideberth import Problem, solve
 from wideberth.data import Source
 from wideberth.data import batches as distinct
 from wideberth.problem.arrays import concat
-from wideberth.problem.equal_rows import merge_chunk
+from wideberth.problem.merge import merge_chunk
 from wideberth.solvers.driver import Driver
 
 #: Sizes of the chunks; the last is too small to be worth merging by itself.

@@ -5,9 +5,10 @@ import pytest
 
 from problems import make_problem
 from wideberth.problem import Problem
+from wideberth.problem.merge import join
 from wideberth.screening import Reduction
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Draw, Gather, join
+from wideberth.solvers.batches import Batches, Draw, Gather
 from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.sampling import SamplingError
 from wideberth.solvers.shrinking import Shrinking, assume, nearest_width

@@ -13,8 +13,7 @@ from wideberth.data.errors import DataError
 from wideberth.data.sources import Source
 from wideberth.noise import L2
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Gather
-from wideberth.solvers.proofs import Proof
+from wideberth.solvers.batches import Gather, Proof
 from wideberth.solvers.shrinking import dual_with_others
 
 from test_merge import Held  # isort: skip

@@ -12,9 +12,9 @@ from wideberth import Box, path, solve
 from wideberth.problem import Pair, Problem
 from wideberth.problem.limits import FEW_FEATURES
 from wideberth.solvers import columns
+from wideberth.solvers.attempts import sparse
 from wideberth.solvers.base import Control
 from wideberth.solvers.columns import ColumnRounds, FewColumns
-from wideberth.solvers.polish import sparse
 
 CASES = list(itertools.product(["linf", "box"], INTERCEPTS, [0.0, 1.0]))
 

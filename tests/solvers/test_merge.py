@@ -15,11 +15,11 @@ from wideberth.data import Source
 from wideberth.data.batches import PerRow
 from wideberth.data.chunks import Chunk, Terms
 from wideberth.noise import as_noise
+from wideberth.problem.merge import Grouping, Groups
 from wideberth.screening import fold_samples
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Answer, InMemory, Piece
 from wideberth.solvers.driver import solve_in_memory
-from wideberth.solvers.merge import Grouping, Groups
 from wideberth.solvers.work import Work
 
 
@@ -68,13 +68,13 @@ def test_a_dual_point_of_groups_is_one_of_the_rows_of_the_same_value(
         slack = own.slack(np.ones(d), 0.1)
         groups = Groups.of(own, slack, share, rng.random(J.size))
         parts.append(groups.coarser(1.5, 0.2).coarser(0.5, 0.1))
-    problem = Groups.problem(parts, shape, intercept)
+    problem = Groups.joined(parts)
     assert problem.n < n
     dual = problem.dual_at(rng.random(problem.n) * problem.weights)
     used = np.where(problem.weights > 0, problem.weights, 1.0)
     share, alpha, start = dual.alpha / used, [], 0
     for part in parts:
-        alpha.append(share[start : start + part.n][part.labels])
+        alpha.append(share[start : start + part.n][part.label])
         start += part.n
     own = whole.dual_at(np.concatenate(alpha) * whole.weights)
     assert abs(own.value - dual.value) <= own.rounding + dual.rounding
@@ -97,9 +97,9 @@ def test_the_dual_point_before_is_one_of_the_new_groups(seed):
     slack, distance = problem.slack(rng.normal(size=d), 0.0), rng.exponential(size=n)
     groups = Groups.of(problem, slack, share, distance).within(Grouping(60, 0.1))
     assert groups.n < n // 2
-    formed = Groups.problem([groups], problem.noise.sets, problem.intercept)
+    formed = Groups.joined([groups])
     of_group = np.zeros(groups.n)
-    np.add.at(of_group, groups.labels, share * problem.weights)
+    np.add.at(of_group, groups.label, share * problem.weights)
     before, dual = problem.dual_at(share * problem.weights), formed.dual_at(of_group)
     assert np.all(of_group <= formed.weights * (1 + 1e-12))
     assert abs(before.value - dual.value) <= before.rounding + dual.rounding
@@ -113,7 +113,7 @@ def test_the_bound_on_rounding_covers_that_of_the_means():
     terms = Terms(1, 1.0, 0.0, as_noise("l2", 1), None)
     problem = terms.problem(Chunk(X, np.ones(n), np.ones(n), np.zeros(n)))
     groups = Groups.of(problem, np.ones(n), np.ones(n), np.arange(1.0, n + 1))
-    formed = Groups.problem([groups.coarser(0.5, 0.0)], terms.noise, None)
+    formed = Groups.joined([groups.coarser(0.5, 0.0)])
     assert formed.n < 10
     dual = formed.dual_at(formed.weights)
     off = abs(Fraction(float(dual.d[0])) - 1 - (n - 1) * Fraction(small))
@@ -124,9 +124,9 @@ def test_the_bound_on_rounding_covers_that_of_the_means():
 @pytest.mark.parametrize("noise", ["l2", "levels"])
 @pytest.mark.parametrize("seed", range(2))
 def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
-    formed, form = [], Groups.problem
+    formed, form = [], Groups.joined
     monkeypatch.setattr(
-        Groups, "problem", lambda *given: formed.append(given) or form(*given)
+        Groups, "joined", lambda *given: formed.append(given) or form(*given)
     )
     rng = np.random.default_rng(seed)
     n, d = 20_000, 4

@@ -33,7 +33,7 @@ from wideberth.problem.rows import as_rows
 from wideberth.screening import screen_points
 from wideberth.screening.tests import quick_test
 from wideberth.solvers.base import Control
-from wideberth.solvers.proofs import Decide, Proof
+from wideberth.solvers.batches import Decide, Proof, part_of
 from wideberth.solvers.sampling import draw
 
 N, D = 30_000, 8
@@ -335,7 +335,7 @@ def test_rows_settled_at_a_share_of_their_weight_have_that_dual_weight():
     members = {0: (np.array([3, 7]), np.array([0.125, 0.25])), 1: None}
     point, dual = problem.at(np.zeros(2), 0.0), problem.dual_at(np.zeros(40))
     proof = Proof(dual, point, members, by_class=(0.5, 1.0))
-    decided = Decide(Pair(point, dual), None, True, proof).part(0)(0, problem)
+    decided = part_of(Decide(Pair(point, dual), None, True, proof), 0)(0, problem)
     expected = np.where(y > 0, 0.25, 0.5)
     expected[[3, 7]] = 0.125, 0.25
     np.testing.assert_array_equal(decided.alpha, expected)
@@ -481,7 +481,7 @@ def test_little_memory_serves_polyhedra_and_penalties(noise, held):
 
 def test_too_little_memory_is_said(data, monkeypatch):
     monkeypatch.setattr("wideberth.data.sources.Source.capacity", lambda *_: 60)
-    monkeypatch.setattr("wideberth.solvers.driver.MOST_PASSES", 3)
+    monkeypatch.setattr("wideberth.solvers.driver.MOST_STEPS", 3)
     with pytest.warns(UserWarning, match="too many rows are near the margin"):
         found = solve(slices(4_000, *data[:2]), **OPTIONS)
     assert not found.converged

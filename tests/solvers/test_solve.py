@@ -361,10 +361,10 @@ def test_the_products_are_what_they_say(seed, sparse, dtype):
     J = np.array([3, 5, 8])
     np.testing.assert_allclose(rows.take(J).margins(w), (Z @ w)[J], **near)
     few = as_rows(rows.X[:4], y[:4])
-    rotated, _, expand = few.rotated
+    rotated, basis = few.rotated
     np.testing.assert_allclose(rotated @ rotated.T, (X[:4] @ X[:4].T), atol=1e-5)
     v = rng.normal(size=rotated.shape[1])
-    np.testing.assert_allclose(X[:4] @ expand(v), rotated @ v, atol=1e-5)
+    np.testing.assert_allclose(X[:4] @ (basis @ v), rotated @ v, atol=1e-5)
     assert rows.passes.count == pytest.approx(2 + 1 + 20 / 70 + 3 + 2 * 3 / 70)
 
 

@@ -14,6 +14,7 @@ from unittest import mock
 import numpy as np
 
 from wideberth.cli import main
+from wideberth.cli.model_file import dumps, loads
 
 EXECUTABLE = Path(sys.executable).with_name("wideberth")
 
@@ -70,6 +71,11 @@ def _as_expected(done, code):
     if code != 0:
         assert "Traceback" not in str(done.stderr)
     return done
+
+
+def through_file(model):
+    """A fitted model, written to a model file and read again."""
+    return loads(dumps({"model": model}))["model"]
 
 
 def two_classes(n=90, seed=0):

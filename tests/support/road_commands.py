@@ -23,12 +23,12 @@ def _command(name, write, *more):
         data, new = folder / name, folder / f"new{name[name.index('.') :]}"
         write(case, data)
         write(_new_rows_first(case), new)
-        words = ["fit", data, "--out", folder / "m.skops", "--json", "--folds", "0"]
+        words = ["fit", data, "--out", folder / "m.wideberth", "--json", "--folds", "0"]
         words += ["--C", case.C, "--tol", TOL, *more, *_noise_options(case, folder)]
         if not name.endswith(".svm"):
             words += ["--target", "class"]
         result = json.loads(_said(words))
-        _said(["predict", folder / "m.skops", new, "--out", folder / "p.csv"])
+        _said(["predict", folder / "m.wideberth", new, "--out", folder / "p.csv"])
         rows = read_csv((folder / "p.csv").read_text())[:NEW]
         model, problems = result["model"], result["training"]["problems"]
         return Answer(

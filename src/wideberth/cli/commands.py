@@ -76,7 +76,7 @@ class FitOptions(TrainingOptions):
 
     Options
     -------
-    out: model file (.skops), or -
+    out: model file (.wideberth), or -
     report: report (.html)
 
     Labels that may be wrong
@@ -121,7 +121,7 @@ examples:
   wideberth fit galaxies.csv --target type --errors suffix:_err --standardize
   wideberth fit stars.csv --target type --errors suffix:_err --missing model
   wideberth fit blood.csv --target sick --drop name date --one-hot clinic \\
-      --replicates patient --standardize --out model.skops --report report.html
+      --replicates patient --standardize --out model.wideberth --report report.html
   xzcat big.tsv.xz | wideberth fit - --format tsv --target y --radius 0.2 --json
 {_EXIT_CODES}"""
 
@@ -136,7 +136,7 @@ examples:
     suspects: File | None = None
 
     _endings: ClassVar[dict[str, tuple[str, ...]]] = {
-        "out": (".skops",),
+        "out": (".wideberth",),
         "report": (".html", ".htm"),
         "suspects": (".csv", ".txt"),
     }
@@ -314,8 +314,8 @@ class PredictOptions(ApplyOptions):
     summary = "predict the class of every row of a table"
     epilog = f"""\
 examples:
-  wideberth predict model.skops new.csv > predictions.csv
-  wideberth predict model.skops new.csv --id patient --scores --out predictions.csv
+  wideberth predict model.wideberth new.csv > predictions.csv
+  wideberth predict model.wideberth new.csv --id patient --scores --out predictions.csv
 {_EXIT_CODES}"""
 
     scores: bool = False
@@ -347,9 +347,9 @@ class CertifyOptions(ApplyOptions):
     summary = "how much noise every prediction withstands"
     epilog = f"""\
 examples:
-  wideberth certify model.skops test.csv
-  wideberth certify model.skops test.csv --out rows.csv --curve curve.csv
-  wideberth certify model.skops test.csv --at 0 0.1 0.2 --json
+  wideberth certify model.wideberth test.csv
+  wideberth certify model.wideberth test.csv --out rows.csv --curve curve.csv
+  wideberth certify model.wideberth test.csv --at 0 0.1 0.2 --json
 {_EXIT_CODES}"""
 
     target: Column | None = None
@@ -407,9 +407,9 @@ def commands() -> Commands:
         epilog=f"""\
 examples:
   wideberth fit measurements.csv --target diagnosis --standardize \\
-      --noise-scales precision.csv --out model.skops --report report.html
-  wideberth predict model.skops new.csv > predictions.csv
-  wideberth certify model.skops test.csv --curve curve.csv --out rows.csv
+      --noise-scales precision.csv --out model.wideberth --report report.html
+  wideberth predict model.wideberth new.csv > predictions.csv
+  wideberth certify model.wideberth test.csv --curve curve.csv --out rows.csv
 {_EXIT_CODES}""",
     )
     found.root.add_argument("--version", action="version", version=__version__)

@@ -33,13 +33,11 @@ from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.report.environment import machine, versions
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 def run(options: FitOptions, opened: Opened) -> int:
     """Train, and write what was asked for."""
-    if options.out:
-        require("skops", "a model file")
     if options.report:
         require("matplotlib", "the report")
     with output.Progress(options.json) as progress:

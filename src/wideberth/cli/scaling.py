@@ -1,4 +1,4 @@
-"""Numbers beside categories: gaps filled in and scaled, without filling in zeros."""
+"""Numbers, beside categories or not: gaps filled in, and scaled so that zeros stay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class PreparedNumbers(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     medians_, scales_ : arrays of shape (n_features − n_indicators,)
-        0 and 1 where nothing is filled in, or scaled because it does not vary.
+        0 and 1 where nothing is filled in, or scaled because it does not vary; a column
+        without values becomes 0, and has no weight.
     """
 
     def __init__(self, n_indicators=0, fill=False, scale=False):
@@ -41,7 +42,8 @@ class PreparedNumbers(TransformerMixin, BaseEstimator):
         numbers = X[:, :k].toarray() if sp.issparse(X) else np.array(X[:, :k])
         self.medians_, self.scales_ = np.zeros(k), np.ones(k)
         if self.fill:
-            self.medians_ = np.nanmedian(numbers, axis=0)
+            there = ~np.isnan(numbers).all(axis=0)
+            self.medians_[there] = np.nanmedian(numbers[:, there], axis=0)
             numbers = np.where(np.isnan(numbers), self.medians_, numbers)
         if self.scale:
             deviation = np.nanstd(numbers, axis=0)

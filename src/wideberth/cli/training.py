@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -42,7 +41,7 @@ def _steps(options: TrainingOptions, given: Uncertainty, X) -> list:
         return [PreparedNumbers(beside, fill, scale)] if fill or scale else []
     steps: list = []
     if fill and not sp.issparse(X):
-        steps.append(SimpleImputer(strategy="median"))
+        steps.append(PreparedNumbers(fill=True))
     if scale:
         steps.append(StandardScaler(with_mean=not sp.issparse(X)))
     return steps

@@ -36,7 +36,7 @@ _TARGETS = {"libsvm": LABEL, "npz": "y"}
 #: Margin below which a row counts no further, where labels may be wrong.
 _USUAL_RAMP = -1.0
 #: What is written, by the usual ending of its name.
-_KINDS = {".csv": "a CSV", ".html": "an HTML page", ".skops": "a model file"}
+_KINDS = {".csv": "a CSV", ".html": "an HTML page", ".wideberth": "a model file"}
 #: What --one-hot calls all columns that hold text.
 AUTO = "auto"
 

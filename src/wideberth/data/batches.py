@@ -23,16 +23,15 @@ from wideberth.data.sources import Source
 from wideberth.noise.reading import read_errors
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat
-from wideberth.problem.equal_rows import WORTH_MERGING, EqualRows, merged
+from wideberth.problem.limits import COPY_SHARE
+from wideberth.problem.merge import Grouping, Merged, distinct, join
 from wideberth.problem.ramp import Beyond, Ramp
 from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Draw, join
-from wideberth.solvers.merge import Grouping
+from wideberth.solvers.batches import Batches, Draw, Proof, part_of
 from wideberth.solvers.newton import Newton
-from wideberth.solvers.proofs import Proof
 from wideberth.solvers.ramp import Descended, DescentInMemory
 
 #: Share of the rows that fit in memory that a table of distinct rows may hold: a
@@ -139,9 +138,7 @@ class _Asked:
 
     def part(self, number: int) -> _Asked:
         """What of this question concerns one chunk."""
-        if isinstance(self.question, Draw):
-            return self
-        return replace(self, question=self.question.part(number))
+        return replace(self, question=part_of(self.question, number))
 
 
 class PerRow(MutableMapping):
@@ -187,7 +184,7 @@ class DistinctRows:
         self._labels, self._weights = PerRow(in_memory), PerRow(in_memory)
         self._places: dict[int, np.ndarray] = {}  # of a chunk's rows in the table
 
-    def add(self, number: int, equal: EqualRows | None) -> None:
+    def add(self, number: int, equal: Merged | None) -> None:
         """Take in the distinct rows of a chunk; None where it has too many."""
         if equal is None or self.given_up:
             self._give_up()
@@ -200,7 +197,7 @@ class DistinctRows:
         if start + equal.problem.n > self.most:
             self._merge()
             # A table that stays nearly full would be merged again with every chunk.
-            if self._parts[0].n > WORTH_MERGING * self.most:
+            if self._parts[0].n > COPY_SHARE * self.most:
                 self._give_up()
 
     def problem(self) -> Problem | None:
@@ -208,7 +205,7 @@ class DistinctRows:
         if self.given_up or not self._parts:
             return None
         self._merge()
-        if self._parts[0].n > WORTH_MERGING * self.n:
+        if self._parts[0].n > COPY_SHARE * self.n:
             return None
         return self._parts[0]
 
@@ -218,7 +215,7 @@ class DistinctRows:
             yield self._places[number][self._labels[number]], self._weights[number]
 
     def _merge(self) -> None:
-        found = merged(join(self._parts), share=1.0)
+        found = distinct(join(self._parts), share=1.0)
         assert found is not None
         self._parts = [found.problem]
         self._places = {k: found.label[place] for k, place in self._places.items()}
@@ -289,7 +286,7 @@ class Collapsed:
             partition = screen_at_hand(self.solved, self.found, region)
         alphas, removed, saturated, counts = [], [], [], np.zeros(3, dtype=int)
         for label, weights in self.distinct.rows():
-            equal = EqualRows(self.problem, label, weights)
+            equal = Merged(self.problem, label, weights)
             if arrays:
                 alphas.append(equal.dealt(self.found.dual.alpha))
             if partition is None:

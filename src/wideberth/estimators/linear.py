@@ -291,7 +291,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
 
     @property
     def _trained_with_errors(self) -> bool:
-        return getattr(self, "error_shape_", None) is not None  # absent in old files
+        return getattr(self, "error_shape_", None) is not None
 
     def _ask_for_errors(self) -> None:
         if self._trained_with_errors:

@@ -359,7 +359,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
     @property
     def _denoised(self) -> Denoised | None:
-        return getattr(self, "denoised_", None)  # absent in old files
+        return getattr(self, "denoised_", None)
 
     def _asked(self, X, X_err) -> tuple:
         """The pipeline that decides, and the rows that it decides on.
@@ -390,6 +390,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         made = cls([(type(classifier).__name__.lower(), classifier)])
         made.linear_map_ = sp.eye_array(classifier.n_features_in_, format="csr")
         made.noise_ = classifier.noise_
+        made.step_maps_ = made.denoised_ = None
         return made
 
     def _judge(self, X, X_err=None):

@@ -2,7 +2,9 @@
 
 Every row has a hash, Σ_j r_j·bits(s_i x_ij) for random r_j of 32 bits. A hash table
 holds one row of each group; a row of the same hash is compared with it before it joins
-the group, so that a collision costs time and merges nothing.
+the group. So a collision costs time and merges nothing. The r_j are the same in every
+run, so that runs repeat: someone who knows them can make up rows of one hash, for which
+the time grows with the square of their number. The groups are right then, too.
 """
 
 import numpy as np
@@ -41,10 +43,63 @@ def group_rows(X, signs, before, Py_ssize_t most):
     table = np.zeros(1 << max(int(2 * most).bit_length(), 1), dtype=np.int32)
     state = signs, before, factors, hashes, table, label, first
     if sp.issparse(X):
-        found = _group_sparse(X.data, X.indices, X.indptr, *state)
+        rows = np.empty((n, 0), X.dtype), X.data, X.indices, X.indptr, X.nnz
     else:
-        found = _group_dense(X, *state)
+        nothing = np.empty(0, dtype=np.intc)
+        rows = X, np.empty(0, X.dtype), nothing, nothing, n * d
+    found = _group(*rows, *state)
     return None if found < 0 else (label, first[:found].copy())
+
+
+def _group(
+    const real[:, :] X,
+    const real[::1] data,
+    const index[::1] indices,
+    const index[::1] indptr,
+    Py_ssize_t entries,
+    const double[::1] signs,
+    const int32_t[::1] before,
+    const uint32_t[::1] factors,
+    uint64_t[::1] hashes,
+    int32_t[::1] table,
+    int32_t[::1] label,
+    int32_t[::1] first,
+):
+    """The groups of the rows of X, or of CSR rows where there are `indptr`."""
+    cdef Py_ssize_t i, k, slot, start, stop = 0, found = 0
+    cdef Py_ssize_t n = X.shape[0], size = max(n * BLOCK // max(entries, 1), 1)
+    cdef uint64_t mask = table.shape[0] - 1
+    cdef bint same, sparse = indptr.shape[0] > 0
+    with nogil:
+        while stop < n:
+            start, stop = stop, min(stop + size, n)
+            if sparse:
+                _hash_sparse(data, indices, indptr, start, stop, signs, factors, hashes)
+            else:
+                _hash_dense(X, start, stop, signs, factors, hashes)
+            for i in range(start, stop):
+                slot = _slot(hashes[i], mask)
+                while table[slot] != 0:
+                    k = first[table[slot] - 1]
+                    same = hashes[k] == hashes[i] and before[k] == before[i]
+                    if same and sparse:
+                        same = _same_sparse(
+                            data, indices, indptr, i, k, signs[i] * signs[k]
+                        )
+                    elif same:
+                        same = _same_dense(X, i, k, signs[i] * signs[k])
+                    if same:
+                        break
+                    slot = (slot + 1) & mask
+                if table[slot] == 0:  # a new group
+                    if found == first.shape[0]:
+                        with gil:
+                            return -1
+                    first[found] = i
+                    found += 1
+                    table[slot] = found
+                label[i] = table[slot] - 1
+    return found
 
 
 cdef inline uint64_t _mixed(double value) noexcept nogil:
@@ -60,60 +115,7 @@ cdef inline Py_ssize_t _slot(uint64_t hashed, uint64_t mask) noexcept nogil:
     return ((hashed * <uint64_t>0x9E3779B97F4A7C15) >> 32) & mask
 
 
-cdef inline bint _joins(
-    Py_ssize_t i,
-    Py_ssize_t slot,
-    Py_ssize_t *found,
-    int32_t[::1] table,
-    int32_t[::1] label,
-    int32_t[::1] first,
-) noexcept nogil:
-    """Put row i into the group at a slot, a new one if that is empty; False if full."""
-    if table[slot] == 0:
-        if found[0] == first.shape[0]:
-            return False
-        first[found[0]] = i
-        found[0] += 1
-        table[slot] = found[0]
-    label[i] = table[slot] - 1
-    return True
-
-
-def _group_dense(
-    const real[:, :] X,
-    const double[::1] signs,
-    const int32_t[::1] before,
-    const uint32_t[::1] factors,
-    uint64_t[::1] hashes,
-    int32_t[::1] table,
-    int32_t[::1] label,
-    int32_t[::1] first,
-):
-    cdef Py_ssize_t i, k, slot, start, stop = 0, found = 0
-    cdef Py_ssize_t n = X.shape[0], size = max(BLOCK // max(X.shape[1], 1), 1)
-    cdef uint64_t mask = table.shape[0] - 1
-    with nogil:
-        while 0 <= found and stop < n:
-            start, stop = stop, min(stop + size, n)
-            _hash_block(X, start, stop, signs, factors, hashes)
-            for i in range(start, stop):
-                slot = _slot(hashes[i], mask)
-                while table[slot] != 0:
-                    k = first[table[slot] - 1]
-                    if (
-                        hashes[k] == hashes[i]
-                        and before[k] == before[i]
-                        and _same_dense(X, i, k, signs[i] * signs[k])
-                    ):
-                        break
-                    slot = (slot + 1) & mask
-                if not _joins(i, slot, &found, table, label, first):
-                    found = -1
-                    break
-    return found
-
-
-cdef inline void _hash_block(
+cdef inline void _hash_dense(
     const real[:, :] X,
     Py_ssize_t start,
     Py_ssize_t stop,
@@ -137,6 +139,22 @@ cdef inline void _hash_block(
                 hashes[i] += factors[j] * _mixed(signs[i] * X[i, j])
 
 
+cdef inline void _hash_sparse(
+    const real[::1] data,
+    const index[::1] indices,
+    const index[::1] indptr,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    const double[::1] signs,
+    const uint32_t[::1] factors,
+    uint64_t[::1] hashes,
+) noexcept nogil:
+    cdef Py_ssize_t i, p
+    for i in range(start, stop):
+        for p in range(indptr[i], indptr[i + 1]):
+            hashes[i] += factors[indices[p]] * _mixed(signs[i] * data[p])
+
+
 cdef inline bint _same_dense(
     const real[:, :] X, Py_ssize_t i, Py_ssize_t k, double sign
 ) noexcept nogil:
@@ -152,40 +170,6 @@ cdef inline bint _same_dense(
         for j in range(X.shape[1]):
             differ |= X[i, j] != <real>sign * X[k, j]
     return differ == 0
-
-
-def _group_sparse(
-    const real[::1] data,
-    const index[::1] indices,
-    const index[::1] indptr,
-    const double[::1] signs,
-    const int32_t[::1] before,
-    const uint32_t[::1] factors,
-    uint64_t[::1] hashes,
-    int32_t[::1] table,
-    int32_t[::1] label,
-    int32_t[::1] first,
-):
-    cdef Py_ssize_t i, k, p, slot, found = 0
-    cdef uint64_t mask = table.shape[0] - 1
-    with nogil:
-        for i in range(indptr.shape[0] - 1):
-            for p in range(indptr[i], indptr[i + 1]):
-                hashes[i] += factors[indices[p]] * _mixed(signs[i] * data[p])
-            slot = _slot(hashes[i], mask)
-            while table[slot] != 0:
-                k = first[table[slot] - 1]
-                if (
-                    hashes[k] == hashes[i]
-                    and before[k] == before[i]
-                    and _same_sparse(data, indices, indptr, i, k, signs[i] * signs[k])
-                ):
-                    break
-                slot = (slot + 1) & mask
-            if not _joins(i, slot, &found, table, label, first):
-                found = -1
-                break
-    return found
 
 
 cdef inline bint _same_sparse(

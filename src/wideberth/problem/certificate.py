@@ -132,6 +132,6 @@ class Certificate:
         """Whether a solver may stop: `tol` is proven, or rounding alone forbids it.
 
         No step lowers the rounding. A gap of a tenth of `tol` leaves the rest of it to
-        that, and to those who can bound it more sharply (`polish.py`).
+        that, and to those who can bound it more sharply (`attempts.py`).
         """
         return self.proves(tol) or self.gap <= LITTLE * tol * self.scale

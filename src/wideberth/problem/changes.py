@@ -17,7 +17,7 @@ points of the one problem are points of the other:
   Noise scales τ may be divided by a power of two that the radii take on. With
   m_i = κm_i', w = κw' and b = κb' the objective is κ² times that of (m', c/κ, s₀/κ),
   with α' = α/κ.
-* *Equal rows* are one row (`equal_rows.py`), once the units are chosen.
+* *Equal rows* are one row (`merge.py`), once the units are chosen.
 * *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
 
@@ -32,22 +32,21 @@ float64 does not prove an answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
 
 from wideberth.noise import as_shape
 from wideberth.noise.reading import errors_beside, in_order_of
 from wideberth.noise.sets import Sets
-from wideberth.problem import equal_rows
 from wideberth.problem.arrays import host
 from wideberth.problem.certificate import PROVABLE, Certificate
-from wideberth.problem.equal_rows import EqualRows, merge_equal_rows
 from wideberth.problem.labels import check_labels
 from wideberth.problem.limits import EPS, power_of_two
+from wideberth.problem.merge import Merged, merge_equal_rows
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import DenseRows, Rows, as_rows, to_csr
 from wideberth.problem.statement import Statement
@@ -65,36 +64,23 @@ EXTREME = 2.0**200
 _LARGEST = float(np.finfo(np.float64).max) / 100
 
 
-def unchanged(w: np.ndarray) -> np.ndarray:
-    """w, in the features' own axes."""
-    return w
-
-
 @dataclass(frozen=True)
 class Presolved:
     """A problem to solve, and what brings answers back to the problem as given.
 
-    Rows were divided by σ, noise scales by `stretch` and targets by `kappa`, all powers
-    of two; before that, `turned` and `turned_back` are weights in the basis that the
-    rows were turned to, and again in that of the features. `cut` is the largest radius
-    given, where it was cut down. Where samples were merged, `equal` says which.
+    Rows x were turned to xᵀB, with an orthonormal `basis` B (None: not turned), and
+    divided by σ, noise scales by `stretch` and targets by `kappa`, all powers of two.
+    `cut` is the largest radius given, where it was cut down. Where equal samples were
+    merged, `equal` says which.
     """
 
     problem: Problem
     sigma: float = 1.0
     stretch: float = 1.0
-    turned: Callable[[np.ndarray], np.ndarray] = unchanged
-    turned_back: Callable[[np.ndarray], np.ndarray] = unchanged
+    basis: np.ndarray | LinearOperator | None = None
     cut: float | None = None
-    equal: EqualRows | None = None
+    equal: Merged | None = None
     kappa: float = 1.0
-
-    @property
-    def same(self) -> bool:
-        """Whether points and values are those of the problem as given."""
-        units = self.turned_back is unchanged and self.sigma == self.stretch == 1.0
-        units = units and self.kappa == 1.0
-        return units and self.equal is None
 
     @property
     def n(self) -> int:
@@ -110,21 +96,23 @@ class Presolved:
         return replace(self, problem=equal.problem, equal=equal)
 
     def inward(self, w, b, alpha):
-        """A point given by the user, of the problem to solve."""
+        """A point of the problem as given, as one of the problem to solve."""
         sigma, kappa = self.sigma, self.kappa
+        w = w if self.basis is None else self.basis.T @ w
         alpha = None if alpha is None else alpha * sigma * sigma / kappa
         if alpha is not None and self.equal is not None:
             alpha = self.equal.gathered(alpha)
-        return self.turned(w) * sigma / kappa, None if b is None else b / kappa, alpha
+        return w * sigma / kappa, None if b is None else b / kappa, alpha
 
     def outward(self, w, b, alpha):
-        """A point of the problem solved, as the user's."""
+        """A point of the problem to solve, as one of the problem as given."""
         alpha = None if alpha is None else self.dual_weights(alpha)
         return self.weights(w), b * self.kappa, alpha
 
     def weights(self, w: np.ndarray) -> np.ndarray:
-        """Weights of the features, as the user's."""
-        return self.turned_back(w * self.kappa / self.sigma)
+        """Weights of the features as given."""
+        w = w * self.kappa / self.sigma
+        return w if self.basis is None else self.basis @ w
 
     def dual_weights(self, alpha: np.ndarray, C: float = 1.0) -> np.ndarray:
         """α of all samples, in the user's units; under weights C times those here."""
@@ -245,10 +233,7 @@ def presolve(
     sets = problem.noise.sets
     stretch = sets.unit(sigma, USUAL)
     kappa = _kappa(problem)
-    presolved = Presolved(problem, sigma, stretch, kappa=kappa)
-    if axes is not None:
-        turned, back = partial(np.matmul, axes.T), partial(np.matmul, axes)
-        presolved = replace(presolved, turned=turned, turned_back=back)
+    presolved = Presolved(problem, sigma, stretch, axes, kappa=kappa)
     if sigma == stretch == kappa == 1.0:
         return presolved
     with np.errstate(over="ignore", under="ignore"):
@@ -323,8 +308,7 @@ def _largest_entry(X) -> float:
 
 def merge_rows(presolved: Presolved) -> Presolved:
     """With equal samples merged, where there are many."""
-    many = presolved.problem.n >= equal_rows.MANY_SAMPLES
-    equal = merge_equal_rows(presolved.problem) if many else None
+    equal = merge_equal_rows(presolved.problem)
     if equal is None:
         return presolved
     return replace(presolved, problem=equal.problem, equal=equal)
@@ -374,10 +358,9 @@ def span_of_rows(problem: Problem) -> Presolved:
     wide = problem.n < problem.rows.d and problem.folded is None
     if not wide or not problem.noise.isotropic:
         return Presolved(problem)
-    rotated = problem.rows.rotated
-    rows = DenseRows(rotated.coordinates, problem.y, problem.rows.passes)
-    changed = replace(problem, rows=rows)
-    return Presolved(changed, turned=rotated.inward, turned_back=rotated.outward)
+    coordinates, basis = problem.rows.rotated
+    rows = DenseRows(coordinates, problem.y, problem.rows.passes)
+    return Presolved(replace(problem, rows=rows), basis=basis)
 
 
 def cap_weights(problem: Problem, most: float) -> Problem:

@@ -41,6 +41,10 @@ DEVICE_ENTRIES = 1 << 28
 #: Largest number of features, or of rows, at which dense algebra is taken for free: a
 #: choice (a factorisation of 100×100 takes a quarter of a millisecond).
 FEW_FEATURES = 100
+#: Number of rows that are few: they are all solved at once, since a sample costs more
+#: than it saves (flat to 16 000 in passes; at 1 000 a fifth more calls), and they are
+#: not searched for equal ones.
+FEW_ROWS = 4000
 #: Largest share of entries that are not zero at which sparse rows are the quicker ones:
 #: at 0.2 by 1.2 to 2.4 times in products and Gram matrices; at 0.3 the Gram matrix of
 #: dense ones is 1.4 times as quick (5 000×784 and 20 000×150, random, one thread).

@@ -140,7 +140,7 @@ class Problem:
     folded: Folded | None = None
     classes: np.ndarray | None = None
     #: Most roundings that a weight which is the sum of those of equal samples went
-    #: through, and α dealt out to them (`equal_rows.py`).
+    #: through, and α dealt out to them (`merge.py`).
     chain: float = 0.0
     #: The rows as measured, where `rows` are in the middle of lopsided sets.
     measured: Rows | None = None
@@ -560,7 +560,7 @@ class Problem:
 
     @cached_property
     def largest_target(self) -> float:
-        """The largest |m_i|, folded samples included."""
+        """max_i ``|m_i|``, folded samples included."""
         own = 1.0 if self.m is None else largest(abs(self.m))
         return max(own, self._fold("largest_target"))
 

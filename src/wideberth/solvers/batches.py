@@ -7,7 +7,11 @@ it has answered, for nothing as long as the data is kept:
 
 * `Draw` hands over a sample of the rows, or all of them;
 * `Gather` evaluates the objective at a point, hands over the rows near the margin there
-  and folds the others (theory §3), each taken to be at the bound on its side.
+  and folds the others (theory §3), each taken to be at the bound on its side;
+* `Decide` says at the end what the certificate proves of every row.
+
+A `Proof` is a dual point of all rows. It holds no α of folded rows: that is computed
+again, when it is asked for, from the point at which they were folded.
 """
 
 from __future__ import annotations
@@ -20,16 +24,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.noise.sets import Noise, Sets
-from wideberth.problem import Folded, PrimalPoint, Problem
-from wideberth.problem.arrays import Array, concat, fill, host, namespace, pick, scatter
-from wideberth.problem.equal_rows import EqualRows, merge_chunk
+from wideberth.problem import DualPoint, Folded, Pair, PrimalPoint, Problem
+from wideberth.problem.arrays import (
+    Array,
+    concat,
+    fill,
+    host,
+    like,
+    masked,
+    namespace,
+    pick,
+    scatter,
+)
 from wideberth.problem.limits import LITTLE
+from wideberth.problem.merge import Grouping, Groups, Merged, merge_chunk
 from wideberth.problem.ramp import Beyond
 from wideberth.problem.rows import Passes, as_rows
-from wideberth.screening import fold_samples
+from wideberth.screening import Partition, decide, fold_samples, screen_at_hand
 from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
-from wideberth.solvers.merge import Grouping, Groups
-from wideberth.solvers.proofs import Proof, part_of, slack_of
 from wideberth.solvers.sampling import SamplingError, draw
 
 
@@ -106,23 +118,6 @@ class InMemory(Batches):
         return self.problem.rows.passes
 
 
-def join(parts: list[Problem]) -> Problem:
-    """One problem of the rows of several."""
-    first, *others = parts
-    if not others:
-        return first
-    columns = zip(*((p.rows.X, p.y, p.weights) for p in parts), strict=True)
-    X, y, weights = (concat(list(column)) for column in columns)
-    return replace(
-        first,
-        rows=as_rows(X, y),
-        weights=weights,
-        m=None if first.m is None else concat([part.targets for part in parts]),
-        noise=Noise.joined([part.noise for part in parts]),
-        chain=max(part.chain for part in parts),
-    )
-
-
 @dataclass(frozen=True)
 class Piece:
     """Rows of one batch that are handed over."""
@@ -184,7 +179,7 @@ class Answer:
     sides: tuple[Folded, ...] = ()
     classes: tuple[int, int] = (0, 0)
     #: The distinct rows of a batch, where those are asked for and few.
-    equal: EqualRows | None = None
+    equal: Merged | None = None
 
 
 @dataclass(frozen=True)
@@ -288,11 +283,6 @@ class Gather:
         whole = self.in_memory or problem.noise.proportional
         return answer if whole else _condensed(answer, self.w)
 
-    def part(self, number: int) -> Gather:
-        """What of this question concerns one batch."""
-        proof = None if self.proof is None else part_of(self.proof, number)
-        return replace(part_of(self, number), proof=proof)
-
     def _near(self, number: int, problem: Problem, slack) -> tuple[Array, Array]:
         """Masks of the rows to hand over, and of those that crossed the margin."""
         xp, used = namespace(slack), problem.weights > 0
@@ -346,3 +336,129 @@ def _condensed(answer: Answer, w: np.ndarray) -> Answer:
         return answer
     model = NoiseModel.of(fold.noise, w)
     return replace(answer, fold=replace(fold, noise=None), model=model)
+
+
+# -- α of all rows, and what is proven of them ----------------------------------------
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A dual point of the whole problem, without α of the folded rows.
+
+    They were folded at the point `rule`: above the margin at 0, below it at their
+    weight, or at these ratios `by_class` of it where y > 0 and y < 0. `members`, by
+    batch, are the places and α of the others; or all rows have `ratios` α/c.
+    """
+
+    dual: DualPoint
+    rule: PrimalPoint
+    members: Mapping[int, tuple[Array, Array]] | None = None
+    ratios: Mapping[int, Array] | None = None
+    by_class: tuple[float, float] = (1.0, 1.0)
+
+    def alpha(self, number: int, problem: Problem):
+        """α of the rows of one batch."""
+        if self.ratios is not None:
+            return like(self.ratios[number], problem.weights) * problem.weights
+        slack, (upper, lower) = slack_of(problem, self.rule), self.by_class
+        alpha = masked(slack > LEAST_DISTANCE, problem.weights)
+        if upper != lower:
+            alpha *= namespace(slack).where(problem.y > 0, upper, lower)
+        elif upper != 1:
+            alpha *= upper
+        if self.members is not None:
+            scatter(alpha, *self.members[number])
+        return alpha
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What is known of rows at the end, of a batch or of all.
+
+    Arrays are None where they do not fit in memory.
+    """
+
+    counts: tuple[int, ...]  # free, saturated, removed
+    alpha: Array | None = None
+    #: Masks of the rows at α* = 0 and at α* = c.
+    removed: Array | None = None
+    saturated: Array | None = None
+    #: For a free b: bounds on margins that leave it out, labels and weights.
+    undecided: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
+class Decide:
+    """Say what the certificate proves of every row, and what its α is.
+
+    The optimum lies in the `region` of the `pair` of points; a row is decided if its
+    robust margin keeps to one side of its target all over it (theory §5). With a free b
+    a batch bounds the margins without b, since b takes those of all rows (§4.4).
+    """
+
+    pair: Pair
+    region: str | None
+    arrays: bool
+    proof: Proof
+
+    def __call__(self, number: int, problem: Problem) -> Decided:
+        """Answer for one batch."""
+        decided = Decided((0, 0, 0))
+        if self.region is not None:
+            known = self._screened(problem, self.region)
+            decided = Decided(known.counts)
+            if self.arrays and problem.intercept == 0:
+                bounds = known.lower, known.upper, problem.y, problem.weights
+                decided = replace(decided, undecided=bounds)
+            elif self.arrays:
+                decided = Decided(known.counts, None, known.removed, known.saturated)
+        if not self.arrays:
+            return decided
+        return replace(decided, alpha=self.proof.alpha(number, problem))
+
+    def _screened(self, problem: Problem, region: str) -> Partition:
+        if problem.intercept == 0:
+            problem = replace(problem, intercept=None)
+        point = self.pair.point
+        here = problem.at(point.w, point.b)
+        point = replace(point, margins=here.margins, slack=here.slack)
+        return screen_at_hand(problem, Pair(point, self.pair.dual), region)
+
+
+def decide_rows(batches: Batches, question: Decide) -> Decided:
+    """What is known of all rows, by one pass."""
+    parts = list(batches.ask(question))
+    counts = tuple(map(sum, zip(*(part.counts for part in parts), strict=True)))
+    if not question.arrays:
+        return Decided(counts)
+    alpha = concat([part.alpha for part in parts])
+    if question.region is None:
+        return Decided(counts, alpha)
+    if batches.intercept == 0:
+        columns = zip(*(part.undecided for part in parts), strict=True)
+        lower, upper, y, weights = (concat(list(column)) for column in columns)
+        rows, c = as_rows(np.empty((y.shape[0], 0)), host(y)), host(weights)
+        problem = Problem(rows, c, Noise(batches.sets, c), 0.0)
+        known = decide(problem, host(lower), host(upper))
+        masks = like(known.removed, y), like(known.saturated, y)
+        return Decided(known.counts, alpha, *masks)
+    removed = concat([part.removed for part in parts])
+    return Decided(counts, alpha, removed, concat([p.saturated for p in parts]))
+
+
+def slack_of(problem: Problem, point: PrimalPoint):
+    """The slack of a batch's rows at a point, computed where it is not known."""
+    if point.slack.shape[0] == problem.n:
+        return point.slack
+    return problem.slack(point.w, point.b)
+
+
+def part_of(question, number: int):
+    """A question or a proof with what it holds of one batch alone."""
+    parts = {}
+    for name, value in vars(question).items():
+        if isinstance(value, Mapping):  # an empty batch is no member
+            parts[name] = {number: value[number]} if number in value else {}
+        elif isinstance(value, Proof):
+            parts[name] = part_of(value, number)
+    return replace(question, **parts)

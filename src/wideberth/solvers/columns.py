@@ -21,10 +21,10 @@ import numpy as np
 from wideberth.problem import DualPoint, Pair, Problem
 from wideberth.problem.limits import COPY_SHARE, FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction
+from wideberth.solvers.attempts import best_of
 from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.driver import PATIENCE
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.polish import best_of
 from wideberth.solvers.shrinking import assume, unsettled, wrongly_settled
 
 if TYPE_CHECKING:

@@ -37,7 +37,6 @@ from wideberth.problem import (
     Pair,
     PrimalPoint,
     Problem,
-    equal_rows,
 )
 from wideberth.problem.arrays import (
     Array,
@@ -48,17 +47,21 @@ from wideberth.problem.arrays import (
     masked,
     namespace,
 )
-from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.equal_rows import merge_equal_rows
-from wideberth.problem.limits import LITTLE
+from wideberth.problem.limits import LITTLE, MOST_STEPS
+from wideberth.problem.merge import Grouping, merge_equal_rows, ratios
 from wideberth.problem.rows import gamma
 from wideberth.screening import null_point
-from wideberth.solvers.attempts import affordable, prove
+from wideberth.solvers.attempts import affordable, null_pair, prove, sparse
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Draw, Gather, InMemory
-from wideberth.solvers.merge import Grouping
-from wideberth.solvers.polish import sparse
-from wideberth.solvers.proofs import Decide, Proof, decide_rows
+from wideberth.solvers.batches import (
+    Batches,
+    Decide,
+    Draw,
+    Gather,
+    InMemory,
+    Proof,
+    decide_rows,
+)
 from wideberth.solvers.sampling import (
     SamplingError,
     first_size,
@@ -83,9 +86,6 @@ GROWTH = 8
 #: Number of rounds without progress after which rounding is taken to forbid more (a
 #: choice for the end of float64; the benchmark counts the same from 0 to 30).
 PATIENCE = 8
-#: Number of passes over files after which a run is given up (a choice; those of
-#: `python -m benchmarks.caps` take 4 to 8).
-MOST_PASSES = 40
 
 
 def solve_in_memory(
@@ -202,7 +202,7 @@ class Driver:
         self._idle = 0 if better else self._idle + 1
         self._smallest = min(self._smallest, certificate.gap)
         patience = 0 if certificate.meets(control.tol) else PATIENCE
-        given_up = not self.batches.in_memory and self.passes > MOST_PASSES
+        given_up = not self.batches.in_memory and self.passes > MOST_STEPS
         senseless = certificate.primal < 0  # rows folded before were settled wrongly
         return self._idle > patience or given_up or senseless
 
@@ -251,9 +251,7 @@ class Driver:
         """
         problem, control = work.problem, self.control
         inner, equal = control.rougher(self._goal_of(work)), None
-        apart = not self.batches.in_memory and self.grouping is None
-        many = problem.n >= equal_rows.MANY_SAMPLES
-        if apart and many and not is_foreign(problem.y):
+        if not self.batches.in_memory and self.grouping is None:
             equal = merge_equal_rows(problem)
         small = problem if equal is None else equal.problem
         found = self._solution(work, small, inner)
@@ -349,21 +347,20 @@ class Driver:
         upon w = 0 by itself: the first pass, which sums up each class, tells its value.
         """
         problem, none = first.classes_as_rows(), np.empty(0)
-        point = null_point(problem)
+        point, pair = null_point(problem), null_pair(problem)
         assert problem.folded is not None
         error = gamma(problem.folded.chain + 16) * point.value  # no term is negative
         null = replace(point, margins=none, slack=none, rounding=error)
         self._null = null
-        alpha = null_certificate(problem)
-        if alpha is None:
+        if pair is None:
             return False
-        if not alpha.any():  # nothing is summed
-            problem = replace(problem, folded=None)
-        ratio = alpha / np.where(problem.weights > 0, problem.weights, 1.0)
-        rule, dual = replace(null, b=0.0), problem.dual_at(alpha)
-        upper, lower = np.broadcast_to(ratio, 2).tolist()
+        dual = pair.dual
+        if not dual.alpha.any():  # nothing is summed
+            dual = replace(problem, folded=None).dual_at(dual.alpha)
         if not Certificate.of(null, dual).meets(self.control.tol):
             return False
+        upper, lower = np.broadcast_to(ratios(dual.alpha, problem.weights), 2).tolist()
+        rule = replace(null, b=0.0)
         self.point, self.proof = null, Proof(dual, rule, by_class=(upper, lower))
         return True
 

@@ -67,7 +67,7 @@ class Newton(Solver):
         With many rows a sample tells more of them than a user's start.
         """
         spanned = span_of_rows(problem)
-        if not spanned.same:
+        if spanned.basis is not None:
             asked, control.tol = control.tol, 0.5 * control.tol
             inner = spanned.problem
             if start is not None:

@@ -393,7 +393,3 @@ class _Look:
         changed = any(bool(xp.any(left_out != other)) for other in others)
         mask = left_out if self.keep else None
         return number, loss, ramp.cost(left_out), changed, mask
-
-    def part(self, number: int) -> _Look:
-        """What of this question concerns one chunk."""
-        return self

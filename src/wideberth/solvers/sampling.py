@@ -19,14 +19,11 @@ from wideberth.problem.arrays import (
     pick,
     quantile,
 )
-from wideberth.problem.limits import COPY_SHARE, LITTLE, TINY
+from wideberth.problem.limits import COPY_SHARE, FEW_ROWS, LITTLE, TINY
 from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.blocks import LEAST_DISTANCE
 
-#: Largest number of rows that are all solved at once; below it a sample costs more than
-#: it saves (flat to 16 000 in passes; at 1 000 a fifth more calls).
-DIRECT_ROWS = 4000
 #: Factor in the number of rows of a sample, (factor · n · √d)^⅔, at which solving it
 #: costs about as much as the rows that its error leaves near the margin (2.2 and 12
 #: take up to a tenth more passes on tall data).
@@ -39,7 +36,7 @@ SAMPLE_ACCURACY = 0.01
 #: tenth fewer to twice as many passes on covtype's classes, against the rest).
 SAMPLING_ERRORS = 5.0
 #: Number of rows for each row of the sample that predicts the points of a path; a
-#: sample of fewer than `DIRECT_ROWS` rows is not worth while (without it a path over
+#: sample of fewer than `FEW_ROWS` rows is not worth while (without it a path over
 #: 60 000 rows takes 1.7 times the passes).
 WALK_ROWS = 8
 #: Largest share of the rows at which those near the margin are few, and share over
@@ -59,7 +56,7 @@ def sample_size(n: int, d: int) -> int:
 
 def first_size(n: int, d: int) -> int:
     """Rows of a first sample of n, which is no smaller than what is solved directly."""
-    return max(sample_size(n, d), DIRECT_ROWS)
+    return max(sample_size(n, d), FEW_ROWS)
 
 
 def is_sampled(problem: Problem) -> bool:
@@ -70,7 +67,7 @@ def is_sampled(problem: Problem) -> bool:
 def small_sample(n: int) -> int:
     """Rows of a sample whose solution may be found beside that of n; 0 of too few."""
     size = n // WALK_ROWS
-    return size if size >= DIRECT_ROWS else 0
+    return size if size >= FEW_ROWS else 0
 
 
 def sample_accuracy(n: int, d: int) -> float:

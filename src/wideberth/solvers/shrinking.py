@@ -15,7 +15,7 @@ import numpy as np
 
 from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import is_foreign, like
-from wideberth.problem.limits import COPY_SHARE, MOST_STEPS
+from wideberth.problem.limits import COPY_SHARE, FEW_ROWS, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
@@ -26,7 +26,6 @@ from wideberth.solvers.interior import (
     class_barrier,
     even_barrier,
 )
-from wideberth.solvers.sampling import DIRECT_ROWS
 
 #: Least number of rows of a working set for each feature; with fewer the solution is
 #: that of a few rows, and most others are settled wrongly (flat from 2 to 4).
@@ -221,7 +220,7 @@ def unsettled(engine: InteriorPoint, kept) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if few enough."""
     n, least = engine.problem.n, least_rows(engine.problem)
     own = not engine.problem.noise.proportional  # folding their noise costs a model
-    if least > COPY_SHARE * n or (own and COPY_SHARE * n <= DIRECT_ROWS):
+    if least > COPY_SHARE * n or (own and COPY_SHARE * n <= FEW_ROWS):
         return None
     move, slack = np.abs(engine.last_change), engine.true_slack
     near = np.abs(slack) <= SETTLED_MOVES * move + rms(move)

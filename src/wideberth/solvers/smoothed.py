@@ -350,7 +350,7 @@ class Smoothed(ExtendedRows):
             if rows.cut_for_free:
                 combined = rows.combine_along(v[:d], weigh)
             else:
-                combined = rows.combine(weigh(slice(None), rows.projections(v[:d])))
+                combined = rows.combine(weigh(slice(None), rows.margins(v[:d])))
             lifted = np.concatenate((combined, weighed @ extras))
             out = self._pulled_back(self.penalty * x + lifted)
             if rate:

@@ -27,8 +27,8 @@ import numpy as np
 
 from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE, TINY
+from wideberth.solvers.attempts import minimise_along
 from wideberth.solvers.base import Control, Solver
-from wideberth.solvers.polish import minimise_along
 from wideberth.solvers.sampling import (
     NEAR_SHARE,
     Sample,

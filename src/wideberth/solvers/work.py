@@ -14,11 +14,10 @@ from wideberth.noise.sets import Noise
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import Array, concat, host, namespace
 from wideberth.problem.limits import LITTLE
+from wideberth.problem.merge import Groups, join, ratios
 from wideberth.problem.rows import as_rows, gamma
-from wideberth.solvers.batches import Answer, Batches, Draw, Piece, join
+from wideberth.solvers.batches import Answer, Batches, Draw, Piece, Proof
 from wideberth.solvers.blocks import NoiseModel
-from wideberth.solvers.merge import Groups
-from wideberth.solvers.proofs import Proof
 
 
 class Work:
@@ -117,9 +116,9 @@ class Work:
         """Take in the groups of a batch; keep those single rows that come first."""
         assert self.grouping is not None
         groups = groups.within(self.grouping).coarser(self._last, self.grouping.share)
-        self._labels[number] = groups.labels
-        own = np.arange(groups.n, dtype=np.int32)
-        self._groups[number] = replace(groups, labels=own)
+        self._labels[number] = groups.label
+        each = np.arange(groups.n, dtype=np.int32)
+        self._groups[number] = replace(groups, label=each)
         orders = [part.order[part.single] for part in self._groups.values()]
         singles = self.grouping.singles
         if sum(map(len, orders)) > singles:
@@ -171,10 +170,9 @@ class Work:
         _ = self.rows
         if self._groups:
             groups, self._groups = self._groups, {}
-            self.members = {k: part.labels for k, part in groups.items()}
+            self.members = {k: part.label for k, part in groups.items()}
             self._sizes = {k: part.n for k, part in groups.items()}
-            sets, intercept = self.batches.sets, self.batches.intercept
-            problem = Groups.problem(list(groups.values()), sets, intercept)
+            problem = Groups.joined(list(groups.values()))
         else:
             pieces, self._pieces = self._pieces, {}
             self.members = {k: piece.indices for k, piece in pieces.items()}
@@ -237,10 +235,9 @@ class Work:
 
     def _dealt(self, alpha) -> MutableMapping[int, Array]:
         """Give every row the ratio α/c of its group."""
-        weights, ratios = self.problem.weights, self.batches.per_row(self.n)
-        ratio = np.divide(alpha, weights, out=np.zeros(alpha.size), where=weights > 0)
-        ratio, start = np.minimum(ratio, 1.0), 0
+        ratio, start = ratios(alpha, self.problem.weights), 0
+        dealt = self.batches.per_row(self.n)
         for number, labels in self.members.items():
-            ratios[number] = ratio[start + host(labels)[host(self._labels[number])]]
+            dealt[number] = ratio[start + host(labels)[host(self._labels[number])]]
             start += self._sizes[number]
-        return ratios
+        return dealt

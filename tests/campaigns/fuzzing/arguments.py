@@ -273,7 +273,7 @@ def _options_case(rng: Random) -> list[str]:
     command = rng.choice(("fit", "predict", "certify", "path", "reproduce", "fitt", ""))
     words = [
         command,
-        *rng.choices(("data.csv", "m.skops", "-", "none"), k=rng.randint(0, 2)),
+        *rng.choices(("data.csv", "m.wideberth", "-", "none"), k=rng.randint(0, 2)),
     ]
     for _ in range(rng.randint(0, 6)):
         words.append(rng.choice(_OPTIONS))
@@ -369,7 +369,7 @@ def run_command(case) -> None:
     folder = PLACE.parent
     (folder / "data.csv").write_bytes(content)
     (folder / "scales.csv").write_text("name,scale\nmass,0.1\ntemp,0.2\nsize,1\nid,1\n")
-    model = [] if command in ("fit", "path") else ["good.skops"]
+    model = [] if command in ("fit", "path") else ["good.wideberth"]
     with contextlib.chdir(folder), _quietly() as said:
         sys_stdout = io.TextIOWrapper(io.BytesIO(), "utf-8")
         with contextlib.redirect_stdout(sys_stdout):

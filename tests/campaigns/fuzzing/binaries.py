@@ -239,33 +239,31 @@ def read_tables(case) -> None:
 
 @cache
 def _models() -> tuple[dict[str, bytes], ...]:
-    """The members of two good model files."""
+    """The members of good model files."""
     from commands import as_csv, two_classes
     from wideberth.cli import main
 
     X, y = two_classes(40)
-    out, found = PLACE.with_name("good.skops"), []
+    out, found = PLACE.with_name("good.wideberth"), []
     PLACE.with_name("good.csv").write_text(as_csv(X, y, place=["here", "there"] * 20))
-    for more in (["--standardize"], ["--missing", "median"]):
-        options = [
-            "--target",
-            "state",
-            "--radius",
-            "0.1",
-            "--one-hot",
-            "place",
-            "--force",
-        ]
+    kinds = "--radius 0.1 --one-hot place"
+    for more in (
+        f"{kinds} --standardize",
+        f"{kinds} --missing median",
+        "--radius 0.1 --drop place --standardize --label-noise --noise linf",
+        "--drop place --missing model",
+    ):
+        words = f"--target state --folds 0 --json --force {more} --out".split()
         with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
-            main(["fit", str(PLACE.with_name("good.csv")), *options, *more, "--folds", "0",
-                  "--json", "--out", str(out)])  # fmt: skip
+            main(["fit", str(PLACE.with_name("good.csv")), *words, str(out)])
         with zipfile.ZipFile(out) as archive:
             found.append({name: archive.read(name) for name in archive.namelist()})
     return tuple(found)
 
 
-_ODD = (None, True, 0, -1, 2**70, 1.5, "", "x", [], {}, [[]], "sklearn.svm._classes", "SVC", "eval",
-        "builtins", "os", "system", "../../x.npy", "numpy", "ndarray", "function", "wideberth.cli")  # fmt: skip
+_ODD = (None, True, 0, -1, 2**70, 1.5, "", "x", [], {}, [[]], {"$array": "0.npy"}, {"$array": "../x.npy"},
+        {"$kind": "CSR"}, {"$kind": "RobustPipeline"}, {"$kind": "os.system"}, {"$float": "nan"}, {"$tuple": [1, 2]},
+        {"$scalar": ["<f8", 1]}, {"$scalar": ["O", 1]}, {"$objects": ["a"]}, {"$dict": [[1, 2]]}, {"$x": 1})  # fmt: skip
 
 
 def _spoil(node, rng: Random):
@@ -288,11 +286,11 @@ def _model_case(rng: Random) -> bytes:
     members = dict(rng.choice(_models()))
     kind = rng.randrange(4)
     if kind < 2:
-        tree = json.loads(members["schema.json"])
+        tree = json.loads(members["model.json"])
         tree = _spoil(tree, rng)
-        members["schema.json"] = json.dumps(tree).encode()
+        members["model.json"] = json.dumps(tree).encode()
     if kind > 0:
-        name = rng.choice([name for name in members if name != "schema.json"])
+        name = rng.choice([name for name in members if name != "model.json"])
         members[name] = rng.choice((npy_content(rng), damaged(members[name], rng), b""))
     stream = io.BytesIO()
     packing = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
@@ -308,10 +306,13 @@ def read_model(content) -> None:
     """`predict` and `certify` with a model file of unknown origin."""
     from wideberth.cli.model import load_model
 
-    path = PLACE.with_suffix(".skops")
+    path = PLACE.with_suffix(".wideberth")
     path.write_bytes(content)
     model = load_model(path)
     X = np.zeros((2, len(model.columns.features)))
     model.pipeline.predict(X)
-    model.pipeline.certified_radius(X)
     model.pipeline.decision_function(X)
+    if model.gives_verdicts:
+        model.pipeline.verdict(X)
+    else:
+        model.pipeline.certified_radius(X)

@@ -20,12 +20,12 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
 os.execv(sys.argv[2], sys.argv[2:])
 """
 _COMMANDS = {
-    "model": "fit data.csv --target state --radius 0.2 --folds 0 --force --out model.skops",
+    "model": "fit data.csv --target state --radius 0.2 --folds 0 --force --out model.wideberth",
     "report": "fit data.csv --target state --radius 0.2 --folds 2 --force --report r.html",
     "model and report": "fit data.csv --target state --radius 0.2 --folds 2 --force "
-    "--out model.skops --report r.html",
-    "predictions": "predict model.skops data.csv --scores --force --out p.csv",
-    "certificates": "certify model.skops data.csv --force --out p.csv --curve c.csv",
+    "--out model.wideberth --report r.html",
+    "predictions": "predict model.wideberth data.csv --scores --force --out p.csv",
+    "certificates": "certify model.wideberth data.csv --force --out p.csv --curve c.csv",
     "path": "path data.csv --target state --points 3 --force --out p.csv",
 }
 
@@ -34,7 +34,7 @@ def _prepare(folder: Path) -> dict[str, bytes]:
     """A folder with data, and results of an earlier day."""
     X, y = two_classes(400)
     (folder / "data.csv").write_text(as_csv(X, y))
-    start = "fit data.csv --target state --radius 0.1 --folds 0 --out model.skops --report r.html"
+    start = "fit data.csv --target state --radius 0.1 --folds 0 --out model.wideberth --report r.html"
     subprocess.run(
         [EXECUTABLE, *start.split()], cwd=folder, check=True, capture_output=True
     )
@@ -100,7 +100,7 @@ def a_full_disk(tries: int) -> str:
         count = 0
         for name, words in _COMMANDS.items():
             # Enough for the model, which comes first, and not for the report.
-            pages = len(before["model.skops"]) // 4096 + 2
+            pages = len(before["model.wideberth"]) // 4096 + 2
             room = 4096 * pages if name == "model and report" else 0
             prefix = unshared(f"mount -t tmpfs -o size=512k none {folder}")
             command = script.format(
@@ -138,7 +138,7 @@ found = solve(X, np.where(y == "sick", 1, -1), solver="coordinate", random_state
 folder = sys.argv[1]
 open(f"{folder}/data.csv", "w").write(as_csv(X, y))
 code = main(["fit", f"{folder}/data.csv", "--target", "state", "--radius", "0.1",
-             "--out", f"{folder}/m.skops", "--report", f"{folder}/r.html", "--force"])
+             "--out", f"{folder}/m.wideberth", "--report", f"{folder}/r.html", "--force"])
 assert code == 0, code
 assert os.path.getsize(f"{folder}/r.html") > 10_000
 print("answer", hashlib.sha256(found.w.tobytes()).hexdigest())

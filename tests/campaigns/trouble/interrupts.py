@@ -198,11 +198,11 @@ def Ctrl_C_on_a_Dask_cluster(tries: int) -> str:
 def _commands(folder: Path) -> dict[str, list[str]]:
     X, y = two_classes(3000)
     (folder / "data.csv").write_text(as_csv(X, y))
-    start = "fit data.csv --target state --radius 0.1 --folds 0 --out model.skops --report r.html"
+    start = "fit data.csv --target state --radius 0.1 --folds 0 --out model.wideberth --report r.html"
     subprocess.run(
         [EXECUTABLE, *start.split()], cwd=folder, check=True, capture_output=True
     )
-    fit = "fit data.csv --target state --radius 0.2 --folds 3 --force --out model.skops"
+    fit = "fit data.csv --target state --radius 0.2 --folds 3 --force --out model.wideberth"
     return {
         "fit": [*fit.split(), "--report", "r.html"],
         "fit in pieces": [
@@ -221,10 +221,17 @@ def _commands(folder: Path) -> dict[str, list[str]]:
             "--out",
             "p.csv",
         ],
-        "predict": ["predict", "model.skops", "data.csv", "--force", "--out", "p.csv"],
+        "predict": [
+            "predict",
+            "model.wideberth",
+            "data.csv",
+            "--force",
+            "--out",
+            "p.csv",
+        ],
         "certify": [
             "certify",
-            "model.skops",
+            "model.wideberth",
             "data.csv",
             "--force",
             "--out",

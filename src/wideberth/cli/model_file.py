@@ -1,0 +1,377 @@
+"""The format of model files: parameters and arrays under names that do not change.
+
+A model file is a zip archive without compression. Its member `model.json` says what the
+model is; every array is a member of its own, in NumPy's format `.npy`. In the JSON
+null, numbers, strings, lists and objects stand for themselves, but for objects with a
+key that begins with `$`:
+
+    {"$array": "3.npy"}               an array of numbers or text, in that member
+    {"$objects": ["a", 1]}            a list as an array of objects
+    {"$scalar": ["<f8", 0.5]}         a number of NumPy's
+    {"$float": "inf"}                 a number that JSON does not have
+    {"$tuple": [1, 2]}
+    {"$dict": [[1, "a"], [2, "b"]]}   where keys are not plain strings
+    {"$kind": "StandardScaler", …}    an object of a kind in the table `_KINDS`, with
+                                      its attributes
+
+The table is all that can be built, so that a file from a stranger runs no code, and no
+module or class may be found by a name in a file. Classes may move and be renamed: the
+names of kinds and attributes in the files stay. An attribute that is renamed, or that
+no longer exists, is translated where its kind is built.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from wideberth.cli.errors import UserError
+from wideberth.cli.scaling import PreparedNumbers
+from wideberth.data.errors import quoted
+from wideberth.estimators.denoised import Denoised, place_of_features
+from wideberth.estimators.measured_svc import MeasuredSVC
+from wideberth.estimators.pipeline import RobustPipeline
+from wideberth.estimators.spread_calibration import SpreadCalibration
+from wideberth.estimators.svc import RobustLinearSVC
+from wideberth.measurement.population import Population
+from wideberth.measurement.true_features import TrueFeatures
+from wideberth.measurement.uncertainty import PopulationUncertainty
+from wideberth.noise.shapes import Box, CrossPolytope
+
+#: Of the format; raised when older versions of this package could not read it.
+VERSION = 1
+_FORMAT = "wideberth model"
+_DESCRIPTION = "model.json"
+_ZIP = b"PK\x03\x04"  # how archives begin
+_AGAIN = "copy it again, or train it again with wideberth fit"
+
+
+class Unreadable(ValueError):
+    """Ends a sentence that begins with the name of the file."""
+
+
+# -- what a file may hold --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A class whose objects a file may hold: their attributes, and how one is built.
+
+    `build` takes the attributes `given` by name; the others, which an object need not
+    have, are set afterwards.
+    """
+
+    cls: type
+    given: Collection[str]
+    others: Collection[str] = ()
+    build: Callable | None = None
+
+    def described(self, value) -> dict:
+        names = [*self.given, *(name for name in self.others if hasattr(value, name))]
+        return {name: getattr(value, name) for name in names}
+
+    def built(self, attributes: dict):
+        strange = attributes.keys() - {*self.given, *self.others}
+        if strange:
+            raise Unreadable(
+                f"holds a {self.cls.__name__} with {quoted(min(strange))}, which this "
+                "version of wideberth does not know; update it, or train again with "
+                "wideberth fit."
+            )
+        given = [name for name in self.given if name in attributes]
+        made = (self.build or self.cls)(
+            **{name: attributes.pop(name) for name in given}
+        )
+        for name, value in attributes.items():
+            setattr(made, name, value)
+        return made
+
+
+def _estimator(cls: type, fitted: str, parameters: Collection[str] = ()) -> _Kind:
+    """All parameters, or these, and what `fit` leaves on an estimator."""
+    names = ("n_features_in_", "feature_names_in_", *fitted.split())
+    return _Kind(cls, parameters or list(cls().get_params(deep=False)), names)
+
+
+def _record(cls: type) -> _Kind:
+    return _Kind(cls, [each.name for each in fields(cls)])
+
+
+def _shape(cls: type) -> _Kind:
+    return _Kind(cls, ("scales",), ("feature_names",), lambda scales: cls(scales))
+
+
+def _csr(data, indices, indptr, shape) -> sp.csr_array:
+    made = sp.csr_array((data, indices, indptr), shape=shape)
+    made.check_format(full_check=True)  # SciPy trusts the indices otherwise
+    return made
+
+
+class _Pipelines(_Kind):
+    """Pipelines: their steps, and the linear map that these are, up to `TrueFeatures`.
+
+    The parts before and behind `TrueFeatures` are put together again from that.
+    """
+
+    def described(self, value: RobustPipeline) -> dict:
+        parts = value.denoised_
+        if parts is not None and len(parts.behind.steps) > 1:
+            raise UserError(
+                "a model file holds no pipeline with steps between TrueFeatures and "
+                "the classifier; store it with joblib."
+            )
+        linear = value.linear_map_ if parts is None else parts.linear
+        return {"steps": value.steps, "linear_map": linear, "noise": value.noise_}
+
+    def built(self, attributes: dict) -> RobustPipeline:
+        steps = attributes["steps"]
+        *ahead, classifier = [step for _, step in steps]
+        sound = isinstance(classifier, RobustLinearSVC) and all(
+            isinstance(step, (StandardScaler, PreparedNumbers, TrueFeatures))
+            for step in ahead
+        )
+        if not sound:  # a pipeline of pipelines could take forever
+            raise ValueError
+        made = RobustPipeline(steps)
+        made.linear_map_, made.noise_ = attributes["linear_map"], attributes["noise"]
+        made.step_maps_ = made.denoised_ = None
+        if (k := place_of_features(steps)) is not None:
+            before = Pipeline(steps[:k]) if k else None
+            behind = RobustPipeline.around(classifier)
+            parts = Denoised(before, made.linear_map_, steps[k][1], behind)
+            made.linear_map_, made.denoised_ = None, parts
+        return made
+
+
+_KINDS: dict[str, _Kind] = {
+    "RobustLinearSVC": _estimator(
+        RobustLinearSVC,
+        "classes_ coef_ intercept_ support_ dual_coef_ suspects_ descent_ objective_ "
+        "dual_gap_ relative_gap_ converged_ n_iter_ screening_ noise_ error_shape_ "
+        "radius_",
+    ),
+    "MeasuredSVC": _estimator(
+        MeasuredSVC,
+        "classes_ C_ radius_ cv_scores_ calibration_ pipeline_ coef_ intercept_ "
+        "n_iter_ _measured",
+    ),
+    "TrueFeatures": _estimator(
+        TrueFeatures,
+        "weights_ means_ covariances_ n_components_ shrinkage_ n_iter_ objective_ "
+        "misfit_ _centre _scale _population _uncertainty _measured",
+    ),
+    "PreparedNumbers": _estimator(PreparedNumbers, "medians_ scales_"),
+    "StandardScaler": _estimator(
+        StandardScaler, "n_samples_seen_ mean_ var_ scale_", ("with_mean", "with_std")
+    ),
+    "RobustPipeline": _Pipelines(RobustPipeline, ()),
+    "SpreadCalibration": _record(SpreadCalibration),
+    "Population": _record(Population),
+    "PopulationUncertainty": _record(PopulationUncertainty),
+    "Box": _shape(Box),
+    "CrossPolytope": _shape(CrossPolytope),
+    "CSR": _Kind(sp.csr_array, ("data", "indices", "indptr", "shape"), (), _csr),
+}
+
+
+# -- writing ---------------------------------------------------------------------------
+
+
+def dumps(content: dict) -> bytes:
+    """The file that holds these values; the same bytes for the same values."""
+    encoder = _Encoder()
+    described = {"format": _FORMAT, "version": VERSION} | encoder.tree(content)
+    text = json.dumps(described, indent=1, allow_nan=False)
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, data in {_DESCRIPTION: text.encode(), **encoder.members}.items():
+            member = zipfile.ZipInfo(name)  # of 1 January 1980, whenever it is written
+            member.create_system = 3  # as on Unix, everywhere
+            archive.writestr(member, data)
+    return made.getvalue()
+
+
+class _Encoder:
+    def __init__(self):
+        self.members: dict[str, bytes] = {}
+        self._arrays: list[np.ndarray] = []  # kept, so that no other has their identity
+        self._names: dict[int, str] = {}  # of members, by the identity of their arrays
+
+    def tree(self, value):
+        """A value as JSON has it."""
+        if isinstance(value, str):
+            return str(value)
+        if isinstance(value, np.generic):
+            return {"$scalar": [value.dtype.str, self.tree(value.item())]}
+        if value is None or isinstance(value, (bool, int)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"$float": str(value)}
+        if isinstance(value, list):
+            return self._list(value)
+        if isinstance(value, tuple):
+            return {"$tuple": self._list(value)}
+        if isinstance(value, dict):
+            if all(isinstance(key, str) and key[:1] != "$" for key in value):
+                return {key: self.tree(each) for key, each in value.items()}
+            return {"$dict": [self._list(pair) for pair in value.items()]}
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        for name, kind in _KINDS.items():
+            if type(value) is kind.cls:
+                return {"$kind": name, **self.tree(kind.described(value))}
+        raise UserError(
+            f"a model file holds no {type(value).__name__}; store it with joblib."
+        )
+
+    def _list(self, values: Iterable) -> list:
+        return [self.tree(each) for each in values]
+
+    def _array(self, array: np.ndarray) -> dict:
+        if array.dtype == object and array.ndim == 1:
+            return {"$objects": self._list(array.tolist())}
+        name = self._names.setdefault(id(array), f"{len(self.members)}.npy")
+        if name not in self.members:
+            stream = io.BytesIO()
+            np.lib.format.write_array(stream, array, (1, 0), allow_pickle=False)
+            self.members[name] = stream.getvalue()
+            self._arrays.append(array)
+        return {"$array": name}
+
+
+# -- reading ---------------------------------------------------------------------------
+
+
+def loads(data: bytes) -> dict:
+    """What `dumps` was given.
+
+    No part may claim more bytes than the file has, and none is compressed, so that
+    nothing larger than the file is ever unpacked.
+
+    Raises
+    ------
+    Unreadable
+        With the end of a sentence, where what is wrong is known.
+    Exception
+        Of any kind, where damage is noticed by whoever reads a part.
+    """
+    if not data.startswith(_ZIP):
+        raise Unreadable(
+            "is not a model file; give the file that wideberth fit --out wrote."
+        )
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = {part.filename: part for part in archive.infolist()}
+        if "schema.json" in parts:
+            raise Unreadable(
+                "was written by wideberth 0.2 or an earlier version, whose model files "
+                "are no longer read; train it again with wideberth fit."
+            )
+        if _DESCRIPTION not in parts:
+            raise Unreadable(
+                "is an archive, but not a model file; give the file that wideberth "
+                "fit --out wrote."
+            )
+        packed = any(part.compress_type for part in parts.values())
+        if packed or sum(part.file_size for part in parts.values()) > len(data):
+            raise Unreadable(
+                "holds parts that are compressed or larger than the file, as wideberth "
+                f"fit never writes them, and was not unpacked; {_AGAIN}."
+            )
+        described = json.loads(archive.read(_DESCRIPTION))
+        if described.pop("format") != _FORMAT:
+            raise ValueError
+        if described.pop("version") > VERSION:
+            raise Unreadable(
+                "was written by a newer version of wideberth; update this one."
+            )
+        return _Decoder(archive, parts).value(described)
+
+
+class _Decoder:
+    def __init__(self, archive: zipfile.ZipFile, parts: Collection[str]):
+        self._archive, self._parts = archive, parts
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def value(self, tree):
+        """What stands in JSON."""
+        if isinstance(tree, list):
+            return [self.value(each) for each in tree]
+        if not isinstance(tree, dict):
+            return tree
+        if "$kind" in tree:
+            name = tree.pop("$kind")
+            if name not in _KINDS:
+                raise Unreadable(
+                    f"holds an object of the kind {quoted(str(name))}, which this "
+                    "version of wideberth does not know; update it, or train again "
+                    "with wideberth fit."
+                )
+            attributes = {key: self.value(each) for key, each in tree.items()}
+            return _KINDS[name].built(attributes)
+        tag = next((key for key in tree if key[:1] == "$"), None)
+        if tag is None:
+            return {key: self.value(each) for key, each in tree.items()}
+        ((_, held),) = tree.items()
+        match tag:
+            case "$array":
+                return self._array(held)
+            case "$objects":
+                made = np.empty(len(held), dtype=object)
+                made[:] = self.value(held)
+                return made
+            case "$scalar":
+                return _number_type(held[0])(self.value(held[1]))
+            case "$float":
+                return float(held)
+            case "$tuple":
+                return tuple(self.value(held))
+            case "$dict":
+                return dict(self.value(held))
+        raise ValueError(tag)
+
+    def _array(self, name: str) -> np.ndarray:
+        if name not in self._arrays:
+            if name not in self._parts:
+                raise Unreadable(f"lacks its array {quoted(str(name))}; {_AGAIN}.")
+            self._arrays[name] = _read_array(self._archive.read(name), name)
+        return self._arrays[name]
+
+
+def _number_type(name: str) -> type:
+    dtype = np.dtype(str(name))
+    if dtype.kind not in "biuf":
+        raise ValueError
+    return dtype.type
+
+
+def _read_array(data: bytes, name: str) -> np.ndarray:
+    """An array in NumPy's format; nothing is allocated before its size is checked."""
+    stream = io.BytesIO(data)
+    np.lib.format.read_magic(stream)
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+    kinds = {dtype[name].kind for name in dtype.names or ()} or {dtype.kind}
+    if dtype.itemsize == 0 or not kinds <= set("biufU"):
+        raise Unreadable(
+            f"holds an array of the type {dtype}, {quoted(name)}, and model files hold "
+            f"numbers and text only; {_AGAIN}."
+        )
+    start = stream.tell()
+    if math.prod(shape) * dtype.itemsize != len(data) - start:
+        raise Unreadable(
+            f"holds an array that is not as large as it says, {quoted(name)}; {_AGAIN}."
+        )
+    order: Literal["F", "C"] = "F" if by_columns else "C"
+    array = np.ndarray(shape, dtype, data, start, order=order).copy(order)
+    if dtype.kind not in "biuf":
+        array.ravel().tolist()  # fails where text has characters that do not exist
+    return array

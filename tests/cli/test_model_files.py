@@ -1,0 +1,523 @@
+"""Model files: everything that `fit` writes comes back exactly, in this and in later
+versions, and a file that is not one of ours is refused in a sentence."""
+
+import io
+import json
+import re
+import warnings
+import zipfile
+from dataclasses import is_dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from commands import as_csv, run, through_file
+from wideberth import (
+    Box,
+    CrossPolytope,
+    MeasuredSVC,
+    RobustLinearSVC,
+    TrueFeatures,
+)
+from wideberth import make_robust_pipeline as pipeline
+from wideberth.cli import fit as fit_command
+from wideberth.cli.errors import UserError
+from wideberth.cli.model import classifier_of, dump_model, load_model, open_model
+from wideberth.cli.model_file import dumps, loads
+from wideberth.cli.scaling import PreparedNumbers
+
+RNG = np.random.default_rng(0)
+N = 60
+X = RNG.normal(size=(N, 4)) * [1, 2, 10, 0.1]
+TWO = X[:, 0] + 0.1 * X[:, 2] > 0
+THREE = TWO.astype(int) + (X[:, 1] > 1)
+ERRORS = RNG.uniform(0.01, 0.1, size=X.shape) * [1, 2, 10, 0.1]
+HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
+
+
+def same(a, b):
+    """Require that two values are the same to the last bit, however they are nested."""
+    assert type(a) is type(b)
+    if isinstance(a, np.ndarray):
+        assert (a.dtype, a.shape, a.flags.f_contiguous) == (
+            (b.dtype, b.shape, b.flags.f_contiguous)
+        )
+        assert a.tolist() == b.tolist() if a.dtype == object else (
+            np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+        )  # fmt: skip
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b)
+        for one, other in zip(a, b, strict=True):
+            same(one, other)
+    elif isinstance(a, dict):
+        assert list(a) == list(b)
+        for key in a:
+            same(a[key], b[key])
+    elif sp.issparse(a):
+        same([a.data, a.indices, a.indptr], [b.data, b.indices, b.indptr])
+        assert a.shape == b.shape
+    elif isinstance(a, BaseEstimator) or is_dataclass(a) or hasattr(a, "scales"):
+        assert vars(a).keys() == vars(b).keys()
+        same({k: vars(a)[k] for k in vars(a)}, {k: vars(b)[k] for k in vars(a)})
+    else:
+        assert a == b or (a != a and b != b)
+
+
+# -- what is written comes back --------------------------------------------------------
+
+
+SVC = RobustLinearSVC
+MODELS = {
+    "binary": lambda: SVC(radius=0.1).fit(X, TWO),
+    "three classes": lambda: SVC(radius=0.1).fit(X, np.array(["ä", "b", "c"])[THREE]),
+    "numbers as classes": lambda: SVC().fit(X, np.where(TWO, 2.0, -1.0)),
+    "ramp": lambda: SVC(radius=0.1, ramp=-1.0, starts=2).fit(X, np.roll(TWO, 1)),
+    "ramp, three classes": lambda: SVC(ramp=-0.5).fit(X, np.array(list("abc"))[THREE]),
+    "box": lambda: SVC(noise="linf", radius=0.1, norm_penalty=0.5).fit(X, TWO),
+    "budget": lambda: SVC(noise="l1", radius=0.1).fit(X, TWO),
+    "scales": lambda: SVC(noise=X.std(axis=0), radius=0.1).fit(X, THREE),
+    "tolerances": lambda: SVC(noise=Box(0.1 * X.std(axis=0))).fit(X, THREE),
+    "scaled budget": lambda: SVC(noise=CrossPolytope(0.1 * X.std(axis=0))).fit(X, TWO),
+    "radius per class": lambda: SVC(radius={False: 0.1, True: 0.2}).fit(X, TWO),
+    "radius per row": lambda: SVC().fit(X, TWO, radius=np.linspace(0, 0.3, N)),
+    "class weights": lambda: SVC(class_weight={0: 1.0, 1: 2.0, 2: 0.5}).fit(X, THREE),
+    "error bars": lambda: SVC().fit(X, THREE, X_err=ERRORS),
+    "boxes of errors": lambda: SVC(error_shape="box").fit(X, TWO, X_err=ERRORS),
+    "single precision": lambda: SVC(radius=0.1).fit(X.astype(np.float32), TWO),
+    "sparse": lambda: SVC(radius=0.1).fit(sp.csr_array(X), TWO),
+    "scaler": lambda: pipeline(StandardScaler(), SVC(radius=0.1)).fit(X, THREE),
+    "medians, scaler": lambda: pipeline(
+        PreparedNumbers(fill=True), StandardScaler(), SVC(radius=0.1)
+    ).fit(HOLES, TWO),
+    "tolerances behind scales": lambda: pipeline(
+        PreparedNumbers(1, scale=True), SVC(noise=Box(0.1 * X.std(axis=0)))
+    ).fit(X, TWO),
+}
+POPULATIONS = {
+    "population": lambda: MeasuredSVC().fit(HOLES, THREE, X_err=ERRORS),
+    "one Gaussian": lambda: MeasuredSVC(n_components=1, probability=False).fit(
+        HOLES, TWO, X_err=ERRORS
+    ),
+    "chosen": lambda: MeasuredSVC(cv=3, Cs=(0.1, 1), probability=False).fit(X, TWO),
+}
+
+
+@cache
+def fitted(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return (MODELS | POPULATIONS)[name]()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_comes_back_to_the_last_bit(name):
+    model = fitted(name)
+    back = through_file(model)
+    same(back, model)
+    errors = {"X_err": ERRORS} if "err" in name else {}
+    for method in ("decision_function", "predict", "certified_radius"):
+        same(getattr(back, method)(X, **errors), getattr(model, method)(X, **errors))
+    y, radius = model.predict(X), {} if "row" not in name else {"radius": 0.1}
+    for method in ("robust_score", "worst_case"):
+        there, here = (
+            getattr(m, method)(X, y, **radius, **errors) for m in (back, model)
+        )
+        same(there, here)
+    same(back.support_features_, model.support_features_)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_a_population_comes_back_to_the_last_bit(name):
+    model = fitted(name)
+    back = through_file(model)
+    same(back, model)
+    errors = None if name == "chosen" else ERRORS
+    for method in ("decision_function", "predict"):
+        same(getattr(back, method)(X, errors), getattr(model, method)(X, errors))
+    same(vars(back.verdict(HOLES, errors)), vars(model.verdict(HOLES, errors)))
+    if name == "population":
+        same(back.predict_proba(X, errors), model.predict_proba(X, errors))
+    else:
+        there, here = (m.pipeline_.certified_radius(X, errors) for m in (back, model))
+        same(there, here)
+    parts, whole = back.pipeline_.denoised_, back.pipeline_
+    assert parts.features is whole[1]
+    assert parts.classifier is whole[-1]
+    assert back.coef_ is whole[-1].coef_
+
+
+def test_true_features_by_themselves_come_back():
+    model = TrueFeatures(n_components=1).fit(HOLES, X_err=ERRORS)
+    same(through_file(model), model)
+
+
+def test_the_same_model_has_the_same_bytes():
+    for model in map(fitted, (*MODELS, *POPULATIONS)):
+        data = dumps({"model": model})
+        assert dumps(loads(data)) == data == dumps({"model": model})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"numbers": [1, -0.0, 5e-324, 2**70, np.inf, -np.inf, np.nan]},
+        {"text": "\udcff \u202e \0", "$a": (1, ("b", None, True))},
+        {"keys": {1: "a", 1.5: "b", (2, "c"): "d"}, "empty": [{}, (), []]},
+        {"scalars": [np.float32(0.1), np.int64(-1), np.bool_(True), np.float64("nan")]},
+        {
+            "arrays": [
+                np.zeros((0, 3)),
+                np.array(1.5),
+                np.asfortranarray(X),
+                X[::2, ::-1],
+            ]
+        },
+        {"objects": np.array(["a", 1, None, 2.5], dtype=object)},
+        {"text": np.array(["", "ä\U0001f600"]), "truth": np.array([True, False])},
+    ],
+)
+def test_plain_values_come_back(value):
+    back = loads(dumps(value))
+    if "arrays" in value:
+        value["arrays"][-1] = np.ascontiguousarray(value["arrays"][-1])
+    same(back, value)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (
+            pipeline(PCA(2), SVC()).fit(X, TWO),
+            "no PCA; store it with joblib",
+        ),
+        (SVC(random_state=np.random.RandomState(0)), "no RandomState"),
+        (MeasuredSVC(cv=StratifiedKFold(3)), "no StratifiedKFold"),
+    ],
+)
+def test_what_a_file_has_no_place_for_is_named(model, said):
+    with pytest.raises(UserError, match=said):
+        dumps({"model": model})
+
+
+# -- commands --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """A folder of tables: values, errors, gaps, categories, radii, labels of kinds."""
+    folder = tmp_path_factory.mktemp("tables")
+    names = ("a", "b", "c", "d")
+    more = {
+        **{f"{name}_err": ERRORS[:, j] for j, name in enumerate(names)},
+        "sigma": np.linspace(0.1, 0.3, N),
+        "site": np.array(["north", "south", "$west"])[RNG.integers(0, 3, N)],
+        "count": THREE,
+        "truth": TWO,
+    }
+    labels = np.array(["low", "mid", "high"])[THREE]
+    (folder / "t.csv").write_text(as_csv(X, labels, names, "y", **more))
+    holes = np.where(np.isnan(HOLES), "", HOLES.astype(str))
+    (folder / "h.csv").write_text(as_csv(holes, labels, names, "y", **more))
+    (folder / "s.csv").write_text("feature,scale\na,0.1\nb,0.2\nc,1\nd,0.01\n")
+    return folder
+
+
+PLAIN = "--drop a_err b_err c_err d_err sigma site"
+FITS = {
+    "plain": f"t.csv --target y {PLAIN} count truth --radius 0.1",
+    "whole numbers": f"t.csv --target count {PLAIN} truth y --standardize",
+    "truth": f"t.csv --target truth {PLAIN} count y --noise-scales s.csv --noise linf",
+    "radii": "t.csv --target truth --drop a_err b_err c_err d_err site count y "
+    "--radius-column sigma",
+    "gaps": f"h.csv --target y {PLAIN} count truth --missing median --standardize",
+    "categories": "h.csv --target truth --drop a_err b_err c_err d_err sigma count y "
+    "--one-hot site --missing median --standardize --radius 0.1",
+    "errors": "t.csv --target truth --drop sigma site count y --errors suffix:_err",
+    "boxes": "t.csv --target truth --drop sigma site count y --errors suffix:_err "
+    "--error-shape box --standardize",
+    "doubt": f"t.csv --target truth {PLAIN} count y --label-noise --noise l1",
+    "choice": f"t.csv --target truth {PLAIN} count y --cv --radii 0 0.1",
+    "pieces": f"t.csv --target truth {PLAIN} count y --radius 0.1 --memory 1GB",
+    "balanced": f"t.csv --target y {PLAIN} count truth --class-weight balanced",
+    "population": "h.csv --target y --drop sigma site count truth --errors suffix:_err "
+    "--missing model",
+    "exact population": f"h.csv --target truth {PLAIN} count y --missing model --cv",
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_what_fit_writes_is_what_it_trained(tables, name, monkeypatch):
+    written = []
+
+    def keep(model):
+        written.append(model)
+        return dump_model(model)
+
+    monkeypatch.setattr(fit_command, "dump_model", keep)
+    folds = "--folds 2" if "--cv" in FITS[name] else "--folds 0"
+    command = f"fit {FITS[name]} {folds} --out m.wideberth --force"
+    run(command, folder=tables)
+    read = open_model(tables / "m.wideberth")
+    (model,) = written
+    same(read.pipeline, model.pipeline)
+    same(vars(read.columns), vars(model.columns))
+    assert (read.target, read.radius_column) == (model.target, model.radius_column)
+    assert (read.radius_factor, read.errors) == (model.radius_factor, model.errors)
+    assert (read.fills_gaps, read.gives_verdicts) == (
+        "h.csv" in command,
+        "model" in command,
+    )
+    same(read.origin, model.origin)
+    assert dump_model(read) == (tables / "m.wideberth").read_bytes()
+    data = FITS[name].split()[0]
+    for command in ("predict", "certify"):
+        run(f"{command} m.wideberth {data} --json", folder=tables)
+
+
+def test_a_model_that_was_read_goes_to_onnx(tables):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    from wideberth.onnx import register_onnx
+
+    register_onnx()
+    run(f"fit {FITS['plain']} --standardize --folds 0 --out o.wideberth", folder=tables)
+    read = open_model(tables / "o.wideberth").pipeline
+    assert skl2onnx.to_onnx(read, X[:1].astype(np.float32)).SerializeToString()
+
+
+# -- later versions --------------------------------------------------------------------
+
+STORED = Path(__file__).with_name("models")
+
+
+@pytest.mark.parametrize(
+    "file", sorted(STORED.glob("*.wideberth")), ids=lambda f: f.stem
+)
+def test_files_of_version_1_are_read(file):
+    """Never write these files anew: models that people have stored are like them."""
+    known = json.loads(file.with_suffix(".json").read_text())
+    stored = open_model(file)
+    assert list(stored.columns.features) == known["features"]
+    assert stored.classes.tolist() == known["classes"]
+    assert (stored.target, stored.radius) == (known["target"], known["radius"])
+    rows = np.array(known["rows"], dtype=float)
+    errors = None if known["errors"] is None else np.array(known["errors"])
+    model, close = stored.pipeline, {"rtol": 1e-9, "atol": 1e-12}
+    assert model.predict(rows, errors).tolist() == known["predicted"]
+    scores = model.decision_function(rows, errors)
+    np.testing.assert_allclose(scores, known["scores"], **close)
+    if stored.gives_verdicts:
+        chance = model.verdict(rows, errors).chance
+        np.testing.assert_allclose(chance, known["chance"], **close)
+    else:
+        radii = model.certified_radius(rows)
+        np.testing.assert_allclose(radii, known["certified_radius"], **close)
+    svc = classifier_of(model)
+    assert known["parameters"].items() <= svc.get_params().items()
+    assert np.all(svc.dual_gap_ <= svc.tol * svc.objective_)
+    if "suspects" in known:
+        assert svc.suspects_["sample"].tolist() == known["suspects"]
+
+
+def test_there_are_files_of_version_1():
+    assert len(list(STORED.glob("*.wideberth"))) == 3
+
+
+# -- files from elsewhere --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """A small model file, in bytes."""
+    return (STORED / "scaled.wideberth").read_bytes()
+
+
+def members(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(parts, compression=zipfile.ZIP_STORED):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", compression) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+def refusal(data, folder):
+    """The sentence about a file with these bytes; None where it is read."""
+    file = folder / "f.wideberth"
+    file.write_bytes(data)
+    try:
+        load_model(file)
+    except UserError as error:
+        said = str(error)
+        assert said.startswith(f"{file} ")
+        assert said.endswith(".")
+        assert any(way in said for way in ("train", "give the file", "update"))
+        return said.removeprefix(f"{file} ")
+    return None
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=array.dtype.hasobject)
+    return stream.getvalue()
+
+
+def claiming(shape, descr="'<f8'"):
+    text = (
+        f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    )
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+def described(change):
+    """A change to the description."""
+
+    def changed(parts):
+        tree = json.loads(parts["model.json"])
+        change(tree)
+        return parts | {"model.json": json.dumps(tree).encode()}
+
+    return changed
+
+
+def classifier(tree):
+    return tree["pipeline"]["steps"][-1]["$tuple"][1]
+
+
+def without_array(parts):
+    return {name: data for name, data in parts.items() if name != "3.npy"}
+
+
+def with_array(data):
+    return lambda parts: parts | {"3.npy": data}
+
+
+BAD = {
+    "newer": (described(lambda t: t.update(version=2)), "a newer version.*update this one"),
+    "unknown kind": (
+        described(lambda t: classifier(t).update({"$kind": "os.system"})),
+        "of the kind 'os.system', which this version of wideberth does not know; update",
+    ),
+    "unknown attribute": (
+        described(lambda t: classifier(t).update(predict=1)),
+        "a RobustLinearSVC with 'predict', which this version",
+    ),
+    "array that is missing": (without_array, r"lacks its array '3\.npy'; copy it again"),
+    "array of objects": (with_array(npy(np.array([SVC()]))), "array of the type object"),
+    "array of times": (
+        with_array(npy(np.array(["2020"], "datetime64[s]"))), "array of the type datetime",
+    ),
+    "array of records of times": (
+        with_array(npy(np.zeros(1, [("a", "f8"), ("b", "m8[s]")]))), "array of the type",
+    ),
+    "array of nothing": (with_array(claiming(f"({10**15},)", "'<U0'")), "of the type <U0"),
+    "array that claims a lot": (
+        with_array(claiming(f"({10**15}, 4)") + bytes(32)), "not as large as it says, '3.npy'",
+    ),
+    "array that is cut short": (
+        with_array(npy(np.ones(4))[:-8]), "not as large as it says, '3.npy'; copy it again",
+    ),
+    "no characters": (with_array(claiming("(1,)", "'<U1'") + b"\xff" * 4), "is damaged"),
+    "negative shape": (with_array(claiming("(-1, -4)") + bytes(32)), "is damaged"),
+    "no array": (with_array(b"text"), "is damaged"),
+    "other format": (described(lambda t: t.update(format="x")), "is damaged"),
+    "no pipeline": (described(lambda t: t.update(pipeline=None)), "is damaged"),
+    "no columns": (described(lambda t: t.pop("numeric")), "is damaged"),
+    "other columns": (described(lambda t: t.update(numeric=["a"])), "is damaged"),
+    "deep": (lambda parts: parts | {"model.json": b"[" * 10**5}, "is damaged"),
+    "void": (
+        described(lambda t: t.update(target={"$scalar": ["V9", 10**12]})), "is damaged",
+    ),
+    "unknown tag": (described(lambda t: t.update(target={"$os": 1})), "is damaged"),
+    "pipeline of pipelines": (
+        described(lambda t: t["pipeline"]["steps"].insert(
+            0, {"$tuple": ["p", t["pipeline"] | {"steps": t["pipeline"]["steps"][:]}]}
+        )),
+        "is damaged",
+    ),
+    "of another archive": (lambda parts: {"a.txt": b""}, "is an archive, but not a model"),
+    "of version 0.2": (lambda parts: {"schema.json": b"{}"}, "by wideberth 0.2 or an earl"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_files_that_are_not_ours_are_refused_in_a_sentence(whole, tmp_path, name):
+    change, said = BAD[name]
+    parts = members(whole)
+    assert refusal(packed(parts), tmp_path) is None
+    assert re.search(said, refusal(packed(change(parts)), tmp_path))
+
+
+def test_indices_that_lead_astray_are_refused(whole, tmp_path):
+    parts = members(whole)
+    tree = json.loads(parts["model.json"])
+    name = tree["pipeline"]["linear_map"]["indices"]["$array"]
+    astray = np.array([0, 1, 2**30, 3], dtype=np.int32)
+    said = refusal(packed(parts | {name: npy(astray)}), tmp_path)
+    assert said.startswith("is damaged")
+
+
+def test_an_archive_that_would_unpack_to_more_than_it_is_is_not_unpacked(
+    whole, tmp_path
+):
+    parts = members(whole)
+    bomb = packed(parts | {"0.npy": bytes(10**8)}, zipfile.ZIP_DEFLATED)
+    assert len(bomb) < 10**6
+    assert "was not unpacked" in refusal(bomb, tmp_path)
+    data = bytearray(whole)  # the size that the index claims for its first member
+    at = data.index(b"PK\x01\x02") + 24
+    data[at : at + 4] = (2**31).to_bytes(4, "little")
+    assert "was not unpacked" in refusal(bytes(data), tmp_path)
+
+
+def test_other_files_are_no_models(tmp_path):
+    for data in (b"", b"a,b\n1,2\n", b"\x80\x04K\x01."):
+        assert refusal(data, tmp_path).startswith("is not a model file; give the file")
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_flipped_bytes_and_cut_files_end_in_a_sentence(whole, tmp_path_factory, data):
+    """Or in the model, where nothing was changed that it depends on."""
+    folder = tmp_path_factory.getbasetemp()
+    spoilt = bytearray(whole)
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(whole) - 1))
+        spoilt[at] ^= data.draw(st.integers(1, 255))
+    end = data.draw(st.one_of(st.just(len(whole)), st.integers(0, len(whole))))
+    refusal(bytes(spoilt[:end]), folder)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_changed_descriptions_end_in_a_sentence(whole, tmp_path_factory, data):
+    """Checksums do not notice these."""
+    odd = (None, True, -1, 2**70, 1.5, "", [], {}, {"$array": "0.npy"}, {"$float": "nan"},
+           {"$tuple": [1]}, {"$kind": "CSR"}, {"$scalar": ["<f8", 1]}, {"$dict": []})  # fmt: skip
+    parts = members(whole)
+    tree = json.loads(parts["model.json"])
+    node = tree
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        key = data.draw(st.sampled_from(keys))
+        inner = node[key]
+        if not (isinstance(inner, (dict, list)) and inner) or data.draw(st.booleans()):
+            break
+        node = inner
+    node[key] = data.draw(st.sampled_from(odd))
+    parts["model.json"] = json.dumps(tree).encode()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        refusal(packed(parts), tmp_path_factory.getbasetemp())
