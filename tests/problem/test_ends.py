@@ -18,10 +18,10 @@ from wideberth import (
     screen,
     solve,
 )
-from wideberth.notes import not_converged
 from wideberth.problem import Certificate, Pair
 from wideberth.problem.changes import centre_columns
 from wideberth.problem.endpoints import null_certificate
+from wideberth.results import not_converged
 from wideberth.screening import Reduction, screen_points
 from wideberth.solvers import attempts, conic, registry
 from wideberth.solvers.attempts import prove

@@ -10,6 +10,7 @@ import functools
 import math
 import operator
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from wideberth.noise.sets import Noise
 from wideberth.noise.shapes import Shape
 from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
-from wideberth.problem.labels import uniform
+from wideberth.problem.labels import distinct, two_classes, uniform
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.rows import as_rows
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
@@ -117,6 +118,31 @@ class Classes:
     radii: np.ndarray | None = None
     #: Whether all labels were read, so that no other one can come.
     complete: bool = True
+
+    @classmethod
+    def two(cls, parts: Iterable[Any]) -> Classes | None:
+        """The two classes of parts of y; None where they are −1 and +1 already.
+
+        Parts are read until two labels were found; a third is noticed when its chunk
+        is read.
+        """
+        found: set = set()
+        for y in parts:
+            for start in range(0, y.shape[0], CACHED_ENTRIES):
+                stop = min(start + CACHED_ENTRIES, y.shape[0])
+                found.update(distinct(y[start:stop]))
+                if len(found) >= 2:
+                    break
+            if len(found) >= 2:
+                break
+        if not found:
+            raise DataError("No row of the data has a label; there are no rows.")
+        try:
+            labels = two_classes(list(found))
+        except ValueError as error:
+            raise DataError(str(error)) from None
+        signs = labels.dtype.kind in "if" and labels.tolist() == [-1, 1]
+        return None if signs else cls(labels, 1, complete=False)
 
     def read(self, chunk: Chunk) -> Chunk:
         """The chunk with labels −1 and +1, weights and radii by class applied."""

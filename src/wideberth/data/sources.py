@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
@@ -204,6 +205,37 @@ class Source(ABC):
         columns = "" if self.names is None else f"columns {listed(self.names)}"
         parts = [self._what, f"{n} rows × {self.d} features", columns]
         return f"<{type(self).__name__}: {', '.join(filter(None, parts))}>"
+
+
+class ReadingLine:
+    """One line on standard error: reads done, the chunk being read, the gap.
+
+    It is the callback of a run over a source, and calls the user's next.
+    """
+
+    def __init__(self, source: Source, callback):
+        self.callback, self.reads, self.gap = callback, 0, float("nan")
+        self.live = sys.stderr.isatty()
+        source.watch = self.watch if self.live else None
+
+    def watch(self, chunks: int) -> None:
+        """Show how far the present read is."""
+        text = f"read {self.reads + 1}, chunk {chunks}"
+        if self.gap == self.gap:
+            text += f", relative gap {self.gap:.1e}"
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+    def __call__(self, entry: dict) -> bool | None:
+        """Show a certified point."""
+        self.reads = int(entry["passes"])
+        self.gap = entry["gap"] / entry["primal"] if entry["primal"] > 0 else 0.0
+        start = "\r\x1b[K" if self.live else ""
+        sys.stderr.write(
+            f"{start}read {self.reads}: objective {entry['primal']:.6g}, relative gap "
+            f"{self.gap:.1e}, {entry['free']} rows undecided\n"
+        )
+        return None if self.callback is None else self.callback(entry)
 
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:

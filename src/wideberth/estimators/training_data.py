@@ -49,8 +49,7 @@ from wideberth.problem.validation import (
     refuse_text,
 )
 from wideberth.results import Solution
-from wideberth.solve import solve_stated
-from wideberth.solve_chunks import solve_source
+from wideberth.solve import solve_source, solve_stated
 from wideberth.solvers.base import Options
 
 
