@@ -421,7 +421,9 @@ def _solve_in_chunks(
         X_err=statement.X_err,
         memory=memory,
     )
-    radius = radius_or_default(radius, noise, source.layout) if one else 0.0
+    radius = (
+        radius_or_default(radius, noise, source.brings_errors or None) if one else 0.0
+    )
     statement = replace(statement, radius=radius)
     classes = Classes.two(source.some_labels())
     return solve_source(source, statement, options, classes, verbose)
@@ -484,8 +486,7 @@ def _check_in_chunks(source: Source, options: Options) -> None:
 
 def _terms(source: Source, statement: Statement, classes: Classes | None) -> Terms:
     """What the problem is made of, but for its rows."""
-    layout = source.layout
-    if layout is not None:
+    if source.brings_errors:
         check_errors_alone(statement.noise, statement.error_shape)
     shape = as_shape(statement.noise, source.d, source.names)
     return Terms(
@@ -497,8 +498,7 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
         classes,
         shape.axes,
         {} if source.stays else None,
-        None if layout is None else statement.error_shape,
-        layout,
+        statement.error_shape if source.brings_errors else None,
     )
 
 

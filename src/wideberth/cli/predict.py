@@ -142,7 +142,10 @@ def _opened(options: ApplyOptions) -> tuple[Reader, int]:
             room(options.memory)
             limit = parse_bytes(options.memory)
     size = AT_ONCE if limit is None else chunk_bytes(limit)
-    return open_reader(options.data, options.reading(), limit), size
+    reader = open_reader(options.data, options.reading(), limit)
+    for remark in reader.remarks:
+        output.warn(remark)
+    return reader, size
 
 
 def _request(

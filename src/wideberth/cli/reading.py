@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from wideberth.cli.errors import UserError, blamed_on_data, located
 from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.population import of_population
@@ -27,8 +29,8 @@ from wideberth.cli.uncertainty import (
     of_rows,
 )
 from wideberth.data import TableSource
-from wideberth.data.beside import Layout, named_errors
 from wideberth.data.errors import listed
+from wideberth.data.sources import named_errors
 from wideberth.data.table import Plan
 
 #: Most different labels that are kept in mind while a column is read; no classifier has
@@ -61,14 +63,15 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
     distinct: set[str] = set()
     n = 0
     with blamed_on_data():
-        plan, layout = reader.plan(opened.request), None
+        plan, places = reader.plan(opened.request), None
         if errors is not None:
-            plan, layout = _measured_in_pieces(opened, errors, plan)
+            plan, places = _measured_in_pieces(opened, errors, plan)
         target = str(options.target)
         beside = {"y": target, "radius": options.radius_column}
         beside["weight"] = options.weight_column
-        source = TableSource(reader, plan, beside, memory, texts=True)
-        source.measured(layout)
+        source = TableSource(
+            reader, plan, beside, memory, error_places=places, texts=True
+        )
         for texts, _ in source.labels():
             distinct.update(texts.tolist())
             n += len(texts)
@@ -92,7 +95,7 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
 
 def _measured_in_pieces(
     opened: Opened, errors: ErrorColumns, plan: Plan
-) -> tuple[Plan, Layout]:
+) -> tuple[Plan, list[np.ndarray]]:
     """What to read of a table so that errors come behind the features, and where."""
     if errors.file is not None:
         raise UserError(
@@ -101,6 +104,6 @@ def _measured_in_pieces(
         )
     own: dict = dict.fromkeys(plan.features)
     own |= {name: (columns[0], columns[-1]) for name, columns in errors.columns.items()}
-    features, layout = named_errors(own, opened.options.data)
+    features, places = named_errors(own, opened.options.data)
     numbers = tuple(name for name in plan.numbers if name not in features)
-    return replace(plan, features=tuple(features), numbers=numbers), layout
+    return replace(plan, features=tuple(features), numbers=numbers), places

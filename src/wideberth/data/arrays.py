@@ -128,6 +128,10 @@ class ArrayReader(MatrixReader):
 
     n: int
 
+    @property
+    def paths(self):
+        return None if isinstance(self.rows, MappedRows) else super().paths
+
     def __init__(self, path, kind: str, rows, columns=None, names=None):
         super().__init__(path, kind)
         self.rows, self.columns = rows, {} if columns is None else columns

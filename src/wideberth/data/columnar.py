@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.data.dates import day_numbers, not_a_date
 from wideberth.data.errors import DataError, no_numbers, quoted
 from wideberth.data.names import Names
+from wideberth.data.numbers import day_numbers, not_a_date
 from wideberth.data.streams import explained
 from wideberth.data.table import Plan, Reader, Request, Table, as_text, check_names
 
@@ -65,6 +65,10 @@ class ColumnarReader(Reader):
         else:
             only = form.make_fragment(self.path, LocalFileSystem())
         return [(self.name, only)], only.physical_schema
+
+    @property
+    def paths(self):
+        return [] if self.path == "-" else [origin for origin, _ in self.fragments]
 
     def plan(self, request: Request) -> Plan:
         import pyarrow.types as types
@@ -198,5 +202,5 @@ def _floats(
     days, bad = day_numbers(texts_of(column, as_text))
     if bad is not None:
         place = f"{start[0]}, row {start[1] + bad + 1}, column {quoted(name)}: "
-        raise DataError(f"{place}{not_a_date(quoted(column[bad].as_py()))}")
+        raise DataError(f"{place}{not_a_date(str(column[bad]))}")
     return days

@@ -46,6 +46,7 @@ class LibsvmReader(MatrixReader):
 
     n: int
     sparse = True
+    paths = ()
 
     def __init__(self, path, memory: int | None = None):
         super().__init__(path, "libsvm")

@@ -11,20 +11,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.arrays import ArrayReader, MappedRows, open_arrays
-from wideberth.data.beside import (
-    SideBySide,
-    error_tables,
-    joined_blocks,
-    named_errors,
-)
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, agree, listed
-from wideberth.data.file_source import TableSource, no_labels
 from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, room
 from wideberth.data.names import Names
-from wideberth.data.sources import ArraySource, ChunkSource, Source
+from wideberth.data.sources import (
+    ArraySource,
+    ChunkSource,
+    Source,
+    TableSource,
+    check_errors,
+    error_tables,
+    named_errors,
+    no_labels,
+)
 from wideberth.data.streams import LABEL, File, explained, kind_of
 from wideberth.data.table import Format, Reader, Request, Table
 from wideberth.noise.reading import in_order_of
@@ -179,21 +181,14 @@ def _open(
     if y is None and (isinstance(X, np.memmap) or is_foreign(X)):
         raise DataError("y is missing; give one label per row of X.")
     if isinstance(X, np.memmap):
-        rows = _with_errors(MappedRows(X), X_err)
-        reader = ArrayReader("X, a memory map", "npy", rows)
-        source = TableSource(reader, reader.plan(Request()), beside, memory)
-        return source.measured(getattr(rows, "layout", None))
+        reader = ArrayReader("X, a memory map", "npy", MappedRows(X))
+        errors = _error_rows(X_err, X.shape)
+        plan = reader.plan(Request())
+        return TableSource(reader, plan, beside, memory, errors=errors)
     if isinstance(X, str | PathLike):
         return _open_path(Path(X), beside, memory, columns, X_err, d, labelled)
     if is_dask(X):
-        from wideberth.data.dask import DaskSource
-
-        layout = None
-        if X_err is not None:
-            X, layout = _dask_errors(X, X_err)
-        elif columns is not None and hasattr(X, "columns"):
-            X = X[_there(columns, list(X.columns), "X, a Dask frame,")]
-        return DaskSource(X, **beside, memory=memory).measured(layout)
+        return _open_dask(X, beside, memory, columns, X_err)
     if is_foreign(X):
         return ArraySource(X, **beside, X_err=X_err)
     if given:
@@ -204,11 +199,9 @@ def _open(
     return ChunkSource(X, memory)
 
 
-def _with_errors(rows, X_err):
-    """Rows of an array, with those of its errors beside them if there are any."""
-    if X_err is None:
-        return rows
-    parts = []
+def _error_rows(X_err, shape) -> list:
+    """Tables of errors beside an array of this shape, which give rows in slices."""
+    tables: list = []
     for table in error_tables(X_err):
         if isinstance(table, dict):
             raise DataError(
@@ -221,27 +214,39 @@ def _with_errors(rows, X_err):
                     f"X_err is the file {table}; beside an array it must be a .npy "
                     "file of the same shape."
                 )
-            parts.append(open_arrays(table, "npy", whole=False).rows)
+            tables.append(open_arrays(table, "npy", whole=False).rows)
         elif isinstance(table, np.memmap):
-            parts.append(MappedRows(table))
+            tables.append(MappedRows(table))
         else:
             errors_in_memory(table, None)
-            parts.append(table.toarray() if sp.issparse(table) else np.asarray(table))
-    return SideBySide(rows, *parts)
+            tables.append(table.toarray() if sp.issparse(table) else np.asarray(table))
+        check_errors(tables[-1], shape)
+    return tables
 
 
-def _dask_errors(X, X_err):
-    """A Dask collection with its errors, and the layout of its columns."""
-    tables = error_tables(X_err)
-    if hasattr(X, "columns") and isinstance(X_err, dict):
-        columns, layout = named_errors(X_err, "a Dask frame")
-        return X[_there(columns, list(X.columns), "X, a Dask frame,")], layout
-    if hasattr(X, "columns") or not all(is_dask(table) for table in tables):
+def _open_dask(X, beside: dict, memory, columns, X_err) -> Source:
+    from wideberth.data.dask import DaskSource
+
+    places = None
+    if hasattr(X, "columns"):
+        if isinstance(X_err, dict):
+            columns, places = named_errors(X_err, "a Dask frame")
+            X_err = None
+        if columns is not None:
+            X = X[_there(columns, list(X.columns), "X, a Dask frame,")]
+    errors = error_tables(X_err)
+    if errors and (hasattr(X, "columns") or not all(map(is_dask, errors))):
         raise DataError(
             "X_err goes with a Dask frame by the names of its columns, {'mass': "
             "'mass_err'}, and with a Dask array as another of the same blocks."
         )
-    return joined_blocks(X, X_err)
+    for table in errors:
+        if X.shape[1] != table.shape[1] or X.chunks[0] != table.chunks[0]:
+            raise DataError(
+                f"X_err has shape {table.shape} and blocks of {table.chunks[0][:3]} … "
+                f"rows; it must have those of X, {X.shape} and {X.chunks[0][:3]} …"
+            )
+    return DaskSource(X, **beside, memory=memory, errors=errors, error_places=places)
 
 
 def _there(wanted: list, names: list, who: str) -> list:
@@ -262,7 +267,8 @@ def _open_path(
         raise FileNotFoundError(f"There is no file or folder {path}.")
     room(memory)  # some readers read all of a file
     reader = open_reader(path, Format(), parse_bytes(memory))
-    y, request, layout = beside["y"], Request(), None
+    y, request, places = beside["y"], Request(), None
+    errors: list = []
     if X_err is not None and reader.kind == "libsvm":
         raise DataError(
             f"{path} is a LIBSVM file, which has no place for errors; put X and the "
@@ -270,8 +276,7 @@ def _open_path(
         )
     if reader.kind == "npy":
         if X_err is not None and isinstance(reader, ArrayReader):
-            rows = _with_errors(reader.rows, X_err)
-            reader, layout = ArrayReader(path, "npy", rows), rows.layout
+            errors = _error_rows(X_err, reader.rows.shape)
     elif reader.kind == "libsvm":
         if y not in (None, LABEL):
             raise DataError(
@@ -290,7 +295,7 @@ def _open_path(
                     "columns and X_err both say which columns are features; name them "
                     "all in X_err, with None for those that are exact."
                 )
-            columns, layout = named_errors(X_err, f"the path {str(path)!r}")
+            columns, places = named_errors(X_err, f"the path {str(path)!r}")
         numbers = (beside["weight"], beside["radius"])
         request = Request(
             texts=() if y is None else (y,),
@@ -310,7 +315,9 @@ def _open_path(
     plan = reader.plan(request)
     if guessed:
         _log.info("%s: the features are %s", path, listed(plan.features, 12))
-    source = TableSource(reader, plan, beside, memory).measured(layout)
+    source = TableSource(
+        reader, plan, beside, memory, errors=errors, error_places=places
+    )
     source.guessed = guessed
     return source
 

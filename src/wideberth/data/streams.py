@@ -35,7 +35,7 @@ _UNPACKING = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 _NAMED = {
     "csv": (".csv",),
     "tsv": (".tsv", ".tab"),
-    "text": (".txt", ".dat"),
+    "text": (".txt", ".dat", ".data"),
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".ipc", ".feather"),
     "libsvm": (".libsvm", ".svm", ".svmlight"),
@@ -122,9 +122,9 @@ class File:
 def kind_of(path: str | os.PathLike) -> str:
     """The kind of a file or folder, one of `KINDS`; standard input (-) is CSV.
 
-    Everything that opens a file asks here. The ending of the name decides; where text
-    of several kinds goes by the same ending (.txt, .dat) the first lines do. A folder
-    is of the kind of its files, the first in `_IN_FOLDERS` where there are several.
+    The ending of the name decides; where text of several kinds goes by the same ending
+    (.txt, .dat, .data) the first lines do. A folder is of the kind of its files, the
+    first in `_IN_FOLDERS` where there are several.
     """
     if str(path) == "-":
         return "csv"

@@ -15,12 +15,14 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.errors import DataError, agree, listed, meant, quoted
+from wideberth.data.errors import DataError, agree, counted, listed, meant, quoted
 from wideberth.data.names import Names
 from wideberth.data.streams import File, check_room
 
 #: Cells that mean "no value", in any case of letters.
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
+#: Numbers that stand for a missing value in many files.
+_CODES = [sign * nines for nines in (99.0, 999.0, 9999.0, 99999.0) for sign in (1, -1)]
 #: Bytes that are read at a time where all rows are put together in the end (a choice).
 AT_ONCE = 1 << 24
 
@@ -35,10 +37,6 @@ class Format:
     encoding: str | None = None
     header: bool = True
     missing: frozenset[str] = frozenset()
-
-    def is_missing(self, text: str) -> bool:
-        """Whether a cell, stripped of blanks, stands for a missing value."""
-        return text.lower() in MISSING or text in self.missing
 
 
 @dataclass(frozen=True)
@@ -127,6 +125,8 @@ class Reader(File, ABC):
 
     names: Names
     details: dict[str, str]
+    #: What the user should know about how the file was read.
+    remarks: list[str]
     n: int | None = None
     #: Columns that the file gives no name: no features unless somebody asks for them.
     unnamed: tuple[str, ...] = ()
@@ -137,7 +137,12 @@ class Reader(File, ABC):
 
     def __init__(self, path, kind: str):
         super().__init__(path)
-        self.kind, self.details = kind, {}
+        self.kind, self.details, self.remarks = kind, {}, []
+
+    @property
+    def paths(self) -> list[str] | None:
+        """Files that every read opens anew; None of what is no file."""
+        return [] if self.path == "-" else [self.path]
 
     def plan(self, request: Request) -> Plan:
         """The columns to read for a request."""
@@ -254,6 +259,34 @@ def _refuse_infinite(table: Table, where: str) -> None:
                 f"{where}, {table.where(int(places[0]))}, column {quoted(name)} is "
                 "infinite; mend it, or leave it empty if it is missing."
             )
+
+
+def gap_codes(table: Table, reader: Reader) -> list[str]:
+    """Remarks on numbers such as −999 that seem to stand for missing values.
+
+    They are farther from all other values of their column than those are apart.
+    """
+    remarks: list[str] = []
+    if sp.issparse(table.X):
+        return remarks
+    ends = np.fmin.reduce(table.X), np.fmax.reduce(table.X)
+    for j in np.flatnonzero(np.isin(ends, _CODES).any(axis=0)).tolist():
+        column = table.X[:, j]
+        others = column[~np.isnan(column) & ~np.isin(column, _CODES)]
+        for code in sorted({ends[0][j], ends[1][j]} & set(_CODES)):
+            spread = np.ptp(others) if others.size else np.inf
+            if np.abs(others - code).min(initial=np.inf) <= spread:
+                continue
+            count, text = int((column == code).sum()), f"{code:g}"
+            remedy = f"add --na {text}, written as in the file"
+            if reader.kind not in ("csv", "tsv"):
+                remedy = "write null or NaN in its place"
+            remarks.append(
+                f"{reader.name}: column {quoted(table.names[j])} holds {text} in "
+                f"{counted(count, 'row')}, far from all other values; if it stands for "
+                f"a missing value {remedy}."
+            )
+    return remarks
 
 
 def check_names(names: Iterable[str], where: str, dropped: Collection[str]) -> None:

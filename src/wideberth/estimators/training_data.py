@@ -215,9 +215,9 @@ class InChunks:
         source = open_labelled(
             X, y, sample_weight=sample_weight, radius=each, X_err=X_err
         )
-        self.radius = _radius_to_train_with(model, radius, source.layout)
+        self.radius = _radius_to_train_with(model, radius, source.brings_errors or None)
         self.error_shape = model.error_shape
-        model.error_shape_ = None if source.layout is None else model.error_shape
+        model.error_shape_ = model.error_shape if source.brings_errors else None
         # Labels stay in the chunks: what is as long as the data may not fit.
         self.X, self.y = source, None
         model.n_features_in_ = source.d
