@@ -207,12 +207,12 @@ class _AskedOfChunk:
     classes: np.ndarray | None
 
     def __call__(self, chunk: Chunk):
-        if isinstance(chunk.errors, tuple):
+        if len(chunk.errors) == 2:
             raise chunk.error(
                 "the errors are a pair (down, up); the population takes one "
                 "standard error for each cell, such as half their sum."
             )
-        errors = 0.0 if chunk.errors is None else chunk.errors
+        errors = chunk.errors[0] if chunk.errors else 0.0
         try:
             values = check_array(
                 chunk.X, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
