@@ -26,7 +26,6 @@ import scipy.sparse as sp
 
 from wideberth.noise.factors import product_residual
 from wideberth.noise.sets import Sets
-from wideberth.noise.shapes import normals
 from wideberth.noise.sums import SumOfBoxes, SumOfEllipsoids, ratio
 from wideberth.problem.arrays import (
     by_columns,
@@ -92,10 +91,6 @@ class ErrorBars(Sets):
 
     def moves(self, w: np.ndarray) -> np.ndarray:
         return self.gradients(w)
-
-    def outlines(self) -> np.ndarray:
-        """Points around the boundaries of U_i in two dimensions, (n, points, 2)."""
-        return np.stack([self.gradients(w) for w in normals()], axis=1)
 
     def unit(self, sigma, usual):
         """That of X; another one where errors are of another size."""
