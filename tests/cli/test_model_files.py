@@ -447,7 +447,7 @@ BAD = {
         )),
         "is damaged",
     ),
-    "of another archive": (lambda parts: {"a.txt": b""}, "is an archive, but not a model"),
+    "of another archive": (lambda parts: {"a.txt": b""}, "is not a model file; give"),
     "of version 0.2": (lambda parts: {"schema.json": b"{}"}, "by wideberth 0.2 or an earl"),
 }  # fmt: skip
 
@@ -482,9 +482,12 @@ def test_an_archive_that_would_unpack_to_more_than_it_is_is_not_unpacked(
     assert "was not unpacked" in refusal(bytes(data), tmp_path)
 
 
-def test_other_files_are_no_models(tmp_path):
+def test_other_files_are_no_models_and_are_not_read_to_their_end(tmp_path):
     for data in (b"", b"a,b\n1,2\n", b"\x80\x04K\x01."):
         assert refusal(data, tmp_path).startswith("is not a model file; give the file")
+    if Path("/dev/zero").exists():  # without an end
+        with pytest.raises(UserError, match="is not a model file"):
+            load_model("/dev/zero")
 
 
 @settings(max_examples=150, deadline=None)
