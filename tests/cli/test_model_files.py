@@ -460,13 +460,17 @@ def test_files_that_are_not_ours_are_refused_in_a_sentence(whole, tmp_path, name
     assert re.search(said, refusal(packed(change(parts)), tmp_path))
 
 
-def test_indices_that_lead_astray_are_refused(whole, tmp_path):
+@pytest.mark.parametrize(
+    ("part", "astray"),
+    [("indices", [0, 1, 2**30, 3]), ("indptr", [0, 1, 2**30, 2, -(2**30)])],
+)
+def test_indices_that_lead_astray_are_refused(whole, tmp_path, part, astray):
+    """They ended in a segmentation fault."""
     parts = members(whole)
     tree = json.loads(parts["model.json"])
-    name = tree["pipeline"]["linear_map"]["indices"]["$array"]
-    astray = np.array([0, 1, 2**30, 3], dtype=np.int32)
-    said = refusal(packed(parts | {name: npy(astray)}), tmp_path)
-    assert said.startswith("is damaged")
+    name = tree["pipeline"]["linear_map"][part]["$array"]
+    spoilt = parts | {name: npy(np.array(astray, dtype=np.int32))}
+    assert refusal(packed(spoilt), tmp_path).startswith("is damaged")
 
 
 def test_an_archive_that_would_unpack_to_more_than_it_is_is_not_unpacked(

@@ -28,6 +28,7 @@ import math
 import zipfile
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -37,6 +38,7 @@ from sklearn.preprocessing import StandardScaler
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.scaling import PreparedNumbers
+from wideberth.data.arrays import checked_sparse
 from wideberth.data.errors import quoted
 from wideberth.estimators.denoised import Denoised, place_of_features
 from wideberth.estimators.measured_svc import MeasuredSVC
@@ -116,12 +118,6 @@ def _shape(cls: type) -> _Kind:
     return _Kind(cls, ("scales",), ("feature_names",), lambda scales: cls(scales))
 
 
-def _csr(data, indices, indptr, shape) -> sp.csr_array:
-    made = sp.csr_array((data, indices, indptr), shape=shape)
-    made.check_format(full_check=True)  # SciPy trusts the indices otherwise
-    return made
-
-
 class _Pipelines(_Kind):
     """Pipelines, of which a file keeps the steps, their linear map and the noise.
 
@@ -186,7 +182,10 @@ _KINDS: dict[str, _Kind] = {
     "PopulationUncertainty": _record(PopulationUncertainty),
     "Box": _shape(Box),
     "CrossPolytope": _shape(CrossPolytope),
-    "CSR": _Kind(sp.csr_array, ("data", "indices", "indptr", "shape"), (), _csr),
+    "CSR": _Kind(
+        *(sp.csr_array, ("data", "indices", "indptr", "shape"), ()),
+        partial(checked_sparse, sp.csr_array),
+    ),
 }
 
 
