@@ -473,6 +473,19 @@ def test_indices_that_lead_astray_are_refused(whole, tmp_path, part, astray):
     assert refusal(packed(spoilt), tmp_path).startswith("is damaged")
 
 
+@pytest.mark.parametrize("part", ["means", "covariances"])
+def test_populations_of_other_features_are_refused(tmp_path, part):
+    """Compiled code would read beyond their end."""
+    parts = members((STORED / "population.wideberth").read_bytes())
+    tree = json.loads(parts["model.json"])
+    features = tree["pipeline"]["pipeline_"]["steps"][1]["$tuple"][1]
+    name = features["_population"][part]["$array"]
+    array = np.load(io.BytesIO(parts[name]))
+    for spoilt in (array[:, :2], array[..., :2], np.zeros_like(array, shape=(1, 0, 0))):
+        changed = packed(parts | {name: npy(spoilt)})
+        assert refusal(changed, tmp_path).startswith("is damaged")
+
+
 def test_an_archive_that_would_unpack_to_more_than_it_is_is_not_unpacked(
     whole, tmp_path
 ):
