@@ -1,5 +1,7 @@
 """Arguments: what would be misread is refused in a sentence, on every road alike."""
 
+from importlib import import_module
+
 import array_api_strict
 import dask.array as da
 import dask.dataframe as dd
@@ -294,7 +296,7 @@ def test_points_of_a_problem_are_checked():
 @pytest.mark.parametrize("times", [1, 2_000])
 def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
     """Small ones to NumPy, large ones in chunks, whoever asks."""
-    from wideberth import solve_chunks as solving
+    solving = import_module("wideberth.solve")
 
     seen = []
 

@@ -17,11 +17,10 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.noise import Correlated
     from wideberth.noise.polyhedra import Box, CrossPolytope
     from wideberth.noise.read_errors import fill_errors
-    from wideberth.notes import NullModelWarning
     from wideberth.path import path
     from wideberth.problem import Problem
     from wideberth.problem.endpoints import critical_radius
-    from wideberth.results import Path, Solution
+    from wideberth.results import NullModelWarning, Path, Solution
     from wideberth.screen import screen
     from wideberth.screening import Partition
     from wideberth.solve import solve
@@ -38,7 +37,7 @@ _HOMES = {
     "Correlated": "wideberth.noise.ellipsoids",
     "CrossPolytope": "wideberth.noise.polyhedra",
     "MeasuredSVC": "wideberth.estimators",
-    "NullModelWarning": "wideberth.notes",
+    "NullModelWarning": "wideberth.results",
     "Partition": "wideberth.screening",
     "Path": "wideberth.results",
     "Problem": "wideberth.problem",

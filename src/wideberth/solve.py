@@ -2,11 +2,13 @@
 
 Read the arguments, presolve, choose a solver, run attempts until one proves the
 tolerance, undo the presolve. The certificate of a `Solution` was evaluated on all n
-samples of the original problem, with the exact pair (w,b), α that it holds.
+samples of the original problem, with the exact pair (w,b), α that it holds. Data that
+is read in chunks goes to the driver (`solvers/driver.py`) as it is.
 """
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,35 +16,58 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from wideberth.data.opening import errors_in_memory, is_scaled
-from wideberth.notes import null_model
+from wideberth.data.batches import Chunks, Collapsed
+from wideberth.data.chunks import Classes, Terms
+from wideberth.data.errors import DataError
+from wideberth.data.opening import (
+    errors_in_memory,
+    is_scaled,
+    names_values,
+    open_labelled,
+)
+from wideberth.data.sources import ReadingLine, Source
+from wideberth.noise import as_shape
+from wideberth.noise.read_errors import check_errors_alone
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import host, is_foreign, like
+from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.changes import (
     Presolved,
+    blur,
     build_problem,
     cut_radii,
     merge_rows,
     out_of_range,
 )
 from wideberth.problem.endpoints import Bracket, critical_scale
+from wideberth.problem.limits import EPS
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.statement import Statement
-from wideberth.problem.validation import check_vector, short
-from wideberth.results import RampDescent, Solution, certified_solution
+from wideberth.problem.validation import (
+    check_number,
+    check_vector,
+    radius_or_default,
+    short,
+)
+from wideberth.results import RampDescent, Solution, certified_solution, null_model
 from wideberth.screening import (
     Partition,
     null_point,
     screen_at_hand,
+    screen_features,
     tells_something,
 )
-from wideberth.screening.features import screen_features
 from wideberth.solvers.attempts import Solve, null_pair, prove
 from wideberth.solvers.base import Control, Options
-from wideberth.solvers.ramp import Descended, DescentInMemory
+from wideberth.solvers.driver import Driver
+from wideberth.solvers.ramp import Descended, DescentInChunks, DescentInMemory
 from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.starts import WarmStart
 
+_log = logging.getLogger(__name__)
+#: Matrices of features × features that are held at once (8 000 features, at 512 MB a
+#: matrix, took 1.1 GB of memory).
+_MATRICES = 3
 #: Number of steps towards the critical radius that a warning states: they cost no more
 #: than the solution does, and halve the bracket that its α leaves, or better (tables
 #: of 200 to 70 000 rows). `critical_radius` goes on to a thousandth.
@@ -216,15 +241,16 @@ def solve_stated(
     """`solve` without a word: warnings stay in `Solution.notes`."""
     check_choices(options.solver, options.screening)
     if is_scaled(X, y, memory):
-        from wideberth.solve_chunks import solve_data
-
-        return solve_data(X, y, statement, options, memory, verbose)
+        return _solve_in_chunks(X, y, statement, options, memory, verbose)
     if is_foreign(X):
         return _solve_on_host(X, y, statement, options)
     if statement.X_err is not None:
         errors_in_memory(statement.X_err, X)
     presolved = merge_rows(cut_radii(build_problem(X, y, statement)))
     return solve_presolved(presolved, statement.level, options)
+
+
+# -- in memory -------------------------------------------------------------------------
 
 
 def _solve_on_host(X, y, statement: Statement, options: Options) -> Solution:
@@ -245,24 +271,19 @@ def _solve_on_host(X, y, statement: Statement, options: Options) -> Solution:
     return replace(solution, dual_weights=alpha, decided=decided, descent=descent)
 
 
-def solve_presolved(
-    presolved: Presolved,
-    ramp: float,
-    options: Options,
-) -> Solution:
+def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solution:
     """`solve` from the presolved problem on."""
     problem, init = presolved.problem, options.init
-    told = replace(options, callback=presolved.callback(options.callback))
-    control = told.control(problem)
+    in_units = replace(options, callback=presolved.callback(options.callback))
+    control = in_units.control(problem)
     with np.errstate(all="ignore"):  # what overflows is certified, or not
         start = None if init is None else _start(presolved, init)
         chosen = choose_solver(problem, options.solver)
         if ramp > -np.inf:
             descent = DescentInMemory(Ramp(problem, ramp), control, chosen)
             descended = descent.run(options.starts, start)
-            return _solution(
-                presolved, control, chosen.name, descended.found, descended
-            )
+            found = descended.found
+            return _solution(presolved, control, chosen.name, found, descended)
         known = None if start is None else start.pair
         if known is None or known.gap > control.tol * known.point.scale:
             # Radii beyond the range of float64 mean w = 0, or are refused.
@@ -300,7 +321,7 @@ def _start(presolved: Presolved, init: object) -> WarmStart | None:
 
 @dataclass(frozen=True)
 class _Decisions:
-    """What a pair of points proves about samples and features, once it is asked for."""
+    """What a pair of points proves about samples and features, computed when asked."""
 
     presolved: Presolved
     problem: Problem
@@ -332,7 +353,7 @@ def _solution(
     found: Pair,
     descended: Descended | None = None,
 ) -> Solution:
-    """What was found, as the user's; with a ramp on the samples not left out."""
+    """A pair in the user's units; with a ramp it is on the samples not left out."""
     problem, certificate, descent = presolved.problem, found.certificate, None
     if descended is not None:
         left, certificate = descended.left, descended.certificate
@@ -379,3 +400,172 @@ def _solution(
         prover=decisions.features if features else None,
         descent=descent,
     )
+
+
+# -- in chunks -------------------------------------------------------------------------
+
+
+def _solve_in_chunks(
+    X, y, statement: Statement, options: Options, memory, verbose: bool
+) -> Solution:
+    """Open the data and train on it."""
+    radius, noise = statement.radius, statement.noise
+    one = radius is None or (np.ndim(radius) == 0 and not names_values(X, radius))
+    if one:  # before anything is read
+        check_number(radius_or_default(radius, noise), "radius")
+    source = open_labelled(
+        X,
+        y,
+        sample_weight=statement.sample_weight,
+        radius=None if one else radius,
+        X_err=statement.X_err,
+        memory=memory,
+    )
+    radius = (
+        radius_or_default(radius, noise, source.brings_errors or None) if one else 0.0
+    )
+    statement = replace(statement, radius=radius)
+    classes = Classes.two(source.some_labels())
+    return solve_source(source, statement, options, classes, verbose)
+
+
+def solve_source(
+    source: Source,
+    statement: Statement,
+    options: Options,
+    classes: Classes | None = None,
+    verbose: bool = False,
+) -> Solution:
+    """Train on an open source, which brings weights and errors, if any, of its own."""
+    _check_in_chunks(source, options)
+    watch = ReadingLine(source, options.callback) if verbose else options.callback
+    control = replace(options, callback=_logged(watch)).control()
+    terms = _terms(source, statement, classes)
+    chunks = Chunks(source, terms, float(statement.norm_penalty))
+    search, level = Driver(chunks, control), statement.level
+    begun = search.begin()
+    few = chunks.collapsed()
+    build = partial(_solution_in_chunks, terms=terms, control=control, source=source)
+    if level > -np.inf and few is not None:
+        return build(few, descended=few.descend(control, level, options.starts))
+    if level > -np.inf:
+        descent = DescentInChunks(chunks, level, control)
+        descended = descent.run(options.starts, begun)
+        read = descent.passes - descended.found.passes
+        return build(descended.found, descended=descended, read=read)
+    if few is None:
+        search.run(begun)
+    else:
+        few.run(control)
+    return build(few or search)
+
+
+def _check_in_chunks(source: Source, options: Options) -> None:
+    """Refuse what needs the data in memory, or more features than memory holds."""
+    name = getattr(options.solver, "name", options.solver)
+    if name not in ("auto", "newton"):
+        raise ValueError(
+            f"solver={name!r} needs the data in memory; data that is read in chunks "
+            "is solved by 'newton', which 'auto' stands for."
+        )
+    if options.init is not None:
+        raise ValueError(
+            "init is for data in memory; data that is read in chunks starts from a "
+            "sample of its rows."
+        )
+    size, room = _MATRICES * 8 * source.d**2, source.room
+    if size > room:
+        raise DataError(
+            f"The data has {source.d} features, and to train on data in chunks takes "
+            f"matrices of features × features, {size / 1e9:.3g} GB, where there is "
+            f"room for {room / 1e9:.3g} GB. Sparse rows may fit in memory whole: give "
+            "a SciPy matrix, or on the command line no --memory. Otherwise choose "
+            "fewer features, or raise memory."
+        )
+
+
+def _terms(source: Source, statement: Statement, classes: Classes | None) -> Terms:
+    """What the problem is made of, but for its rows."""
+    if source.brings_errors:
+        check_errors_alone(statement.noise, statement.error_shape)
+    shape = as_shape(statement.noise, source.d, source.names)
+    return Terms(
+        source.d,
+        float(statement.C),
+        check_number(statement.radius_or_default, "radius"),
+        shape.principal,
+        statement.intercept,
+        classes,
+        shape.axes,
+        {} if source.stays else None,
+        statement.error_shape if source.brings_errors else None,
+    )
+
+
+def _solution_in_chunks(
+    search: Driver | Collapsed,
+    terms: Terms,
+    control: Control,
+    source: Source,
+    descended: Descended | None = None,
+    read: int = 0,
+) -> Solution:
+    """The result of a search; `read` are passes beside its own.
+
+    What is proven of the rows is computed when asked, where the source stays.
+    """
+    point, certificate, descent = search.point, search.certificate, None
+    if descended is not None:
+        certificate, mask = descended.certificate, descended.left.mask
+        how = descended.objectives, descended.start, descended.ending
+        descent = RampDescent(descended.level, mask, *how)
+    region = control.screening
+    alpha: object = lambda: search.dual_weights(None)[0]  # noqa: E731
+    decided: object = lambda: search.dual_weights(region, recorded=False)[1:]  # noqa: E731
+    if not source.stays:
+        alpha, *decided = search.dual_weights(region)
+    classes = np.array([-1, 1])
+    if terms.classes is not None and len(terms.classes.labels) == 2:
+        classes = terms.classes.labels
+
+    def remedy() -> str | None:
+        if search.crowded:
+            return "too many rows are near the margin for the memory allowed: raise it"
+        blurred = blur(terms.noise, terms.d) * EPS >= PROVABLE
+        known = blurred and not control.exhausted()
+        return f"rounding forbids more: {terms.noise.remedy}" if known else None
+
+    def null() -> Warning:
+        noisy = search.proof is not None and search.proof.dual.s > 0
+        noisy = noisy or terms.error_shape is not None
+        penalised = search.batches.penalty > 0
+        ramp = descended is not None and descended.left.cost > 0
+        return null_model("at most the one given", noisy, penalised, ramp)
+
+    return certified_solution(
+        control,
+        certificate,
+        remedy,
+        null,
+        w=point.w if terms.turn is None else terms.turn @ point.w,
+        b=point.b,
+        dual_weights=alpha,
+        decided=decided,
+        solver="newton",
+        passes=float(search.passes + read),
+        classes=classes,
+        descent=descent,
+    )
+
+
+def _logged(callback):
+    """A callback that tells the logger of every certified point, then the user's."""
+
+    def certified(entry: dict) -> bool | None:
+        _log.info(
+            "after %d reads: objective %.6g, gap %.2e, %d rows undecided, %.1f s",
+            *(entry[name] for name in ("passes", "primal", "gap", "free", "seconds")),
+        )
+        return None if callback is None else callback(entry)
+
+    return certified if callback is None or callable(callback) else callback

@@ -19,8 +19,8 @@ from commands import as_csv, two_classes
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
 from wideberth.data import FORMATS, DataError, Format, Request, open_table
-from wideberth.data.quotes import Quotes
-from wideberth.data.table import MISSING
+from wideberth.data.delimited import _Quotes
+from wideberth.data.table import MISSING, gap_codes
 
 X, Y = two_classes(12)
 NAMES = ("x1", "x2", "x3")
@@ -144,7 +144,6 @@ def test_what_is_written_is_read_back(
         ("a,y\n1,p\n-,q\n", "if it stands for a missing value add --na '-'"),
         ("a,b,y\n1,u,p\n", ": column 'b' holds text (row 1, line 2: 'u')"),
         ("a,b,y\n1,2,p\n1,p\n", ", row 2 (line 3) has 2 cells where the first line has 3"),
-        ("a,a,y\n1,2,p\n", "has more than one column called 'a'"),
         (",a,y\n0,1,p\n", ": column 1 has no name in the header"),
         ("1,2,3\n4,5,6\n", "say --no-header"),
         ("", " is empty."),
@@ -194,11 +193,10 @@ def test_blank_lines_and_quotes_are_the_same_in_every_encoding(
 @given(st.text(',;"\na', max_size=30), st.integers(0, 30))
 def test_quotes_that_pyarrow_would_misread_are_noticed(text, cut):
     data = text.encode()
-    whole, pieces = Quotes(","), Quotes(",")
-    whole.look(data)
-    for piece in (data[:cut], data[cut:]):
-        pieces.look(piece)
-    assert (right := whole.finish()) == pieces.finish()
+    whole, pieces = _Quotes(","), _Quotes(",")
+    assert b"".join(whole.watch(iter([data]))) == data
+    assert b"".join(pieces.watch(iter([data[:cut], data[cut:]]))) == data
+    assert (right := whole.right) == pieces.right
     try:
         list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error:
@@ -282,6 +280,99 @@ def test_odd_cells_are_read_wherever_they_stand(tmp_path, row, cell, value):
     expected = np.ones((300, 1))
     expected[row] = value
     np.testing.assert_array_equal(read(tmp_path / "a.csv").X, expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# measured in May\n#\na b y\n1 2 p\n3 4 q\n",
+        "# measured in May\n# a b y\n1 2 p\n3 4 q\n",
+        "a,b,y\n1,2,p\n# 'noon', a pause\n3,4,q\n# end\n",
+        "\n#a;b;y\n1;2;p\n3;4;q\n",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_lines_of_comments_are_no_rows(tmp_path, text, encoding):
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode(encoding))
+    request = Request(texts=("y",))
+    if "#a;" in text:  # a header that fits as it stands is taken as it stands
+        assert read(path, request).names == ("#a", "b")
+    else:
+        assert read(path, request).names == ("a", "b")
+    assert read(path, request).X.tolist() == [[1, 2], [3, 4]]
+    assert read(path, request).texts["y"].tolist() == ["p", "q"]
+
+
+def test_errors_below_comments_tell_the_line(tmp_path):
+    told = complaint(tmp_path, "# one\n# two\na,y\n1,p\n# three, four, five\nx,q\n")
+    assert "row 2 (line 6), column 'a' holds 'x'" in told
+
+
+def test_columns_of_the_same_name_are_numbered(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,a,y,a.1\n1,2,3,p,4\n5,6,7,q,8\n")
+    table, reader = open_table(str(path), WITH_TARGET, Format())
+    assert table.names == ("a.2", "b", "a.3", "a.1")
+    assert table.X.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+    assert "called 'a'; they are read as 'a.2' and 'a.3'" in reader.remarks[0]
+    assert "no column 'a'" in complaint(tmp_path, "a,b,a\n1,2,3\n", Request(("a",)))
+
+
+def test_a_file_of_data_has_no_names(tmp_path):
+    content = b"5.1, 3.5, setosa\n4.9, ?, setosa\n\n"
+    for name, stored in (("a.data", content), ("a.data.gz", gzip.compress(content))):
+        (tmp_path / name).write_bytes(stored)
+        table = read(tmp_path / name, Request(texts=("3",)))
+        assert table.names == ("1", "2")
+        np.testing.assert_array_equal(table.X, [[5.1, 3.5], [4.9, np.nan]])
+    told = complaint(tmp_path, "39, State-gov, 13, <=50K\n", Request(("4",)), "b.data")
+    assert "column '2' holds text" in told
+    assert "--one-hot auto" in told
+    (tmp_path / "named.data").write_text("a,b,y\n1,2,p\n")
+    assert read(tmp_path / "named.data").names == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("cells", "days"),
+    [
+        (["01/02/1970", "01/31/1970"], [1, 30]),
+        (["01/02/1970", "31/01/1970"], [31, 30]),
+        (["1/2/1970 12:00", "", "12/31/1969"], [1.5, np.nan, -1]),
+    ],
+)
+def test_slashes_are_read_as_the_column_shows(tmp_path, cells, days):
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["a,y", *(f"{cell},p" for cell in cells)]))
+    table = read(path, Request(("y",), dates=("a",)))
+    np.testing.assert_array_equal(table.X[:, 0], days)
+
+
+def test_slashes_that_may_be_either_are_refused(tmp_path):
+    dates = Request(("y",), dates=("a",))
+    told = complaint(tmp_path, "a,y\n01/02/2024,p\n03/04/2024,q\n", dates)
+    assert "row 1 (line 2), column 'a': '01/02/2024' does not say whether the" in told
+    told = complaint(tmp_path, "a,y\n01/31/2024,p\n31/01/2024,q\n", dates)
+    assert "row 2 (line 3), column 'a': '31/01/2024'" in told
+    assert "--dates a" in complaint(tmp_path, "a,y\n01/31/2024,p\n")
+
+
+def test_limits_of_detection_are_not_taken_for_units(tmp_path):
+    told = complaint(tmp_path, "a,y\n<0.5,p\n2,q\n")
+    assert "column 'a' holds '<0.5', which is a limit, not a number" in told
+    assert "delete that line" not in told
+
+
+def test_numbers_that_look_like_gaps_are_remarked_upon(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [f"{k % 7},{k % 9},{-999 if k % 5 == 0 else k % 3},p" for k in range(90)]
+    path.write_text("\n".join(["a,b,c,y", *rows, "99,99,1,q", "9999,55,2,q"]))
+    table, reader = open_table(str(path), WITH_TARGET, Format())
+    told = gap_codes(table, reader)
+    assert len(told) == 2
+    assert "column 'a' holds 9999 in 1 row, far from all" in told[0]
+    assert "column 'c' holds -999 in 18 rows" in told[1]
+    assert "add --na -999" in told[1]
 
 
 def test_a_file_is_known_by_its_sha256(tmp_path):

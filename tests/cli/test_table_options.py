@@ -19,7 +19,7 @@ from wideberth import RobustLinearSVC
 from wideberth.cli import evaluation, output
 from wideberth.cli.model import load_model
 from wideberth.cli.prepare import moments
-from wideberth.data.dates import day_number
+from wideberth.data.numbers import day_number
 
 N = 150
 SITES = ["Rome", "Paris", "Oslo", "Bonn", "Brno", "Cork", "Graz"]
@@ -153,6 +153,22 @@ def test_new_categories_are_named_and_count_as_none(folder):
     score = float(read_csv(done.stdout)[row]["score well"])
     origin = model.pipeline.decision_function(np.zeros((1, len(features))))[0]
     assert score == pytest.approx(features @ encoded + origin, abs=1e-3)
+
+
+def test_a_category_may_be_missing(folder):
+    """It is one of its own, and costs no row."""
+    lacking = np.arange(N) % 3 == 0
+    folder["site"] = np.where(lacking, "?", folder["site"])
+    write("lab.csv", folder)
+    command = "lab.csv --one-hot site,kit --drop day w --radius 0.1 --out m.wideberth"
+    result = fit(command)
+    assert result["data"]["rows_used"] == N
+    assert result["data"]["missing_values"] == {"site": int(lacking.sum())}
+    assert "site=missing" in weights(result)
+    done = run("predict m.wideberth lab.csv")
+    assert all(row["prediction"] for row in read_csv(done.stdout))
+    told = fit("lab.csv --one-hot site,kit --drop day w --missing error", code=1)
+    assert "row 1 (line 2), column 'site' has no value" in told
 
 
 def test_all_columns_of_text_are_named_at_once(folder):

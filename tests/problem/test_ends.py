@@ -18,10 +18,10 @@ from wideberth import (
     screen,
     solve,
 )
-from wideberth.notes import not_converged
 from wideberth.problem import Certificate, Pair
 from wideberth.problem.changes import centre_columns
 from wideberth.problem.endpoints import null_certificate
+from wideberth.results import not_converged
 from wideberth.screening import Reduction, screen_points
 from wideberth.solvers import attempts, conic, registry
 from wideberth.solvers.attempts import prove
@@ -395,9 +395,8 @@ def test_screen_says_the_same_in_any_units(power, off, noise, intercept, region)
     assert there.gap * scale * scale == pytest.approx(here.gap, rel=1e-4)
     if here.curvature is not None:
         assert there.curvature.s * scale == pytest.approx(here.curvature.s, rel=1e-4)
-        rows = slice(None)
-        tilt = here.curvature.tilt(rows) * scale
-        np.testing.assert_allclose(there.curvature.tilt(rows), tilt, rtol=1e-4)
+        tilt = here.curvature.tilt * scale
+        np.testing.assert_allclose(there.curvature.tilt, tilt, rtol=1e-4)
 
 
 # -- solvers that are added ----------------------------------------------------------

@@ -30,7 +30,6 @@ from wideberth.noise import (
 from wideberth.noise.error_bars import smooth_tangents
 from wideberth.noise.sets import Noise
 from wideberth.noise.shape import ScaledShape
-from wideberth.notes import not_converged, shortfall
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.limits import BLOCK_ROWS
@@ -44,6 +43,7 @@ from wideberth.problem.rounding import (
     well_inside,
 )
 from wideberth.problem.rows import gamma
+from wideberth.results import not_converged, shortfall
 from wideberth.screening import fold_samples
 from wideberth.screening.decisions import _intercept_bracket
 from wideberth.screening.regions import build_region

@@ -34,7 +34,7 @@ def data():
 @pytest.mark.parametrize("room", [20_000, 1_500])
 def test_chunks_have_the_certificate_of_all_rows(intercept, shape, room, data):
     X, y, E = data
-    source = Held((np.hstack((X, E)), y), room, 3_000)
+    source = Held((X, y, np.ones(len(y)), np.full(len(y), 0.8), E), room, 3_000)
     penalty, radius = PENALTIES[intercept], 0.8
     terms = Terms(4, 0.2, radius, L2(), penalty, error_shape=shape)
     found = searched(source, terms, Control(1e-5))

@@ -35,7 +35,8 @@ class Held(Source):
     def chunks(self):
         for number, start in enumerate(range(0, self.n, self.size)):
             X, *rest = (part[start : start + self.size] for part in self.arrays)
-            yield Chunk.of(X, rest, number, "test")
+            vectors, errors = rest[:3], tuple(rest[3:])
+            yield Chunk(X, *vectors, errors=errors, number=number, origin="test")
 
     def capacity(self, copies=1, item=None):
         return self.held
@@ -62,7 +63,7 @@ def test_a_dual_point_of_groups_is_one_of_the_rows_of_the_same_value(
     terms = Terms(d, 0.7, 0.0, shape, intercept)
     parts, whole = [], terms.problem(Chunk(X, y, weight, radius))
     for number, J in enumerate(np.array_split(np.arange(n), 3)):
-        chunk = Chunk(X[J], y[J], weight[J], radius[J], number)
+        chunk = Chunk(X[J], y[J], weight[J], radius[J], number=number)
         own = terms.problem(chunk)
         share = rng.choice([0.0, 0.4, 1.0], J.size)
         slack = own.slack(np.ones(d), 0.1)
@@ -151,7 +152,7 @@ def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
     )  # fmt: skip
     assert found.certificate.primal == pytest.approx(exact.primal, rel=2e-5)
     # Of a sample as many rows are handed over as are expected to fit.
-    assert max(entry["free"] for entry in control.trace[:-1]) <= 1.2 * 300
+    assert max(entry["free"] for entry in control.trace[:-1]) <= 1.5 * 300
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 2.0])

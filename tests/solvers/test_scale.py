@@ -529,7 +529,7 @@ def test_the_certificate_is_true_whatever_the_memory(seed):
     class Small(Counting):
         def chunks(self):
             for number, part in enumerate(slices(150, X, y, weight, radius)):
-                yield Chunk.of(part[0], part[1:], number, "test")
+                yield Chunk(*part, number=number, origin="test")
 
     terms = Terms(d, C, 0.0, L2(), intercept)
     held = int(rng.integers(20 * d + 60, 400))

@@ -18,8 +18,8 @@ from wideberth.cli.prepare import feature_holes
 from wideberth.cli.verdicts import verdict_columns
 from wideberth.data import Reader, Request, Table, open_reader, read_table
 from wideberth.data.errors import agree, counted, listed, quoted
+from wideberth.data.files import explained
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
-from wideberth.data.streams import explained
 from wideberth.data.table import AT_ONCE
 from wideberth.noise import ErrorBars
 
@@ -142,7 +142,10 @@ def _opened(options: ApplyOptions) -> tuple[Reader, int]:
             room(options.memory)
             limit = parse_bytes(options.memory)
     size = AT_ONCE if limit is None else chunk_bytes(limit)
-    return open_reader(options.data, options.reading(), limit), size
+    reader = open_reader(options.data, options.reading(), limit)
+    for remark in reader.remarks:
+        output.warn(remark)
+    return reader, size
 
 
 def _request(

@@ -26,6 +26,8 @@ from wideberth.noise.read_errors import read_errors
 #: it a column names rows if most values occur once, and fractions are measurements. A
 #: choice, not measured: a message says what to do where it is wrong.
 _FEW = 20
+#: The category of cells without a value.
+_NO_VALUE = "missing"
 #: A whole number; not 007, which is a name, and no more digits than int64 holds.
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})(?:\.0*)?", re.ASCII)
 _TRUTH = {"true": True, "false": False}
@@ -44,9 +46,13 @@ class Columns:
 
     @classmethod
     def found_in(
-        cls, table: Table, one_hot: Iterable[str], dates: tuple[str, ...] = ()
+        cls,
+        table: Table,
+        one_hot: Iterable[str],
+        dates: tuple[str, ...] = (),
+        gaps: bool = True,
     ) -> Columns:
-        """Take the categories that occur in a table."""
+        """Take the categories that occur in a table; with `gaps` also "missing"."""
         categories = {}
         for name in one_hot:
             levels = sorted(set(table.texts[name].tolist()) - {None})
@@ -59,9 +65,11 @@ class Columns:
                     f"out with --drop {name}."
                 )
             _refuse_numbers(name, levels)
+            if gaps and _NO_VALUE not in levels and _lacking(table, name).any():
+                levels.append(_NO_VALUE)
             categories[name] = tuple(levels)
         columns = cls(tuple(table.names), categories, dates)
-        check_names(columns.features, "with --one-hot it", ())
+        check_names(columns.features, "with --one-hot it")
         return columns
 
     @property
@@ -86,14 +94,16 @@ class Columns:
     ) -> np.ndarray | sp.csr_array:
         """Features of every row, as CSR where that is smaller unless it must be dense.
 
-        A missing category is all zeros, or missing features where models know `gaps`;
-        one that the model has not seen is all zeros, too.
+        A category that the model has not seen is all zeros. So is a missing one of a
+        column that had none missing; where models know `gaps` its features are missing.
         """
         if not self.categories:
             return table.X
         codes, start = [], len(self.numeric)
         for name, levels in self.categories.items():
+            at: dict[str | None, int]
             at = {level: start + k for k, level in enumerate(levels)}
+            at[None] = at.get(_NO_VALUE, -1)
             texts = table.texts[name].tolist()
             codes.append(np.fromiter((at.get(t, -1) for t in texts), np.int32, table.n))
             start += len(levels)
@@ -107,9 +117,15 @@ class Columns:
             known = np.flatnonzero(own >= 0)
             X[known, own[known]] = 1.0
         if gaps:
-            for name, place in self._places().items():
-                X[_lacking(table, name), place] = np.nan
+            places = self._places()
+            for name in self.without_missing:
+                X[_lacking(table, name), places[name]] = np.nan
         return X
+
+    @property
+    def without_missing(self) -> list[str]:
+        """Columns of categories of which "missing" is none."""
+        return [n for n, levels in self.categories.items() if _NO_VALUE not in levels]
 
     def _places(self) -> dict[str, slice]:
         """Where the features of each column of categories are."""
@@ -178,11 +194,10 @@ class PreparedRows:
             yield self.X, self.y, radius, bars
             return
         for chunk in self.X.chunks():
-            X, own = chunk.X, radius if chunk.radius is None else chunk.radius
-            if self.X.layout is not None:
-                X, errors = self.X.layout.split(X)
-                bars = read_errors(errors, shape, X.shape)
-            yield X, chunk.y, own, bars
+            own = radius if chunk.radius is None else chunk.radius
+            if chunk.errors:
+                bars = read_errors(chunk.X_err, shape, chunk.X.shape)
+            yield chunk.X, chunk.y, own, bars
 
 
 def row_counts(
@@ -206,7 +221,8 @@ def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
     """
     target, missing = str(options.target), options.missing
     aside = [c for c in (options.replicates, options.radius_column) if c is not None]
-    columns = Columns.found_in(table, options.one_hot, options.dates)
+    gaps = missing != "error"
+    columns = Columns.found_in(table, options.one_hot, options.dates, gaps)
     labelled = ~_lacking(table, target)
     if not labelled.any():
         raise UserError(f"the target column {quoted(target)} is empty in every row.")
@@ -229,7 +245,7 @@ def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
             f"no row is complete: values are missing in {listed(holes | needed)}; fill "
             "them in with --missing median, or leave such columns out with --drop."
         )
-    kept = np.flatnonzero(keep)
+    kept, categories = np.flatnonzero(keep), _holes(table, columns.categories)
     measured = options.errors is not None or missing == "model"
     X = columns.encode(table, gaps=missing == "model", dense=measured)
     numbers = (hole for name, hole in holes.items() if name not in columns.categories)
@@ -238,7 +254,10 @@ def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
         table.n,
         unlabelled=int((~labelled).sum()),
         dropped=int((labelled & ~keep).sum()),
-        missing={name: int(hole.sum()) for name, hole in (holes | needed).items()},
+        missing={
+            name: int(hole.sum())
+            for name, hole in (holes | categories | needed).items()
+        },
         filled=filled if missing == "median" else 0,
     )
     texts = table.texts[target][kept].tolist()
@@ -287,7 +306,7 @@ def feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
             suspects = np.flatnonzero(np.isnan(table.X.sum(axis=0)))
         holes = {columns.numeric[j]: np.isnan(table.X[:, j]) for j in suspects}
     found = {name: hole for name, hole in holes.items() if hole.any()}
-    return found | _holes(table, columns.categories)
+    return found | _holes(table, columns.without_missing)
 
 
 def _without_values(name: str) -> UserError:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wideberth.cli.errors import blamed_on_data
-from wideberth.cli.output import Progress
+from wideberth.cli.output import Progress, warn
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Reader, Request, Table, open_reader, read_table
 from wideberth.data.memory import parse_bytes, room
+from wideberth.data.table import gap_codes
 
 if TYPE_CHECKING:
     from wideberth.cli.measured import ErrorColumns
@@ -62,4 +63,7 @@ def open_training_data(options: TrainingOptions) -> Opened:
         with Progress(options.json) as progress:
             reader.watch = progress.reading(options.data)
             opened.table = read_table(reader, opened.request)
+        reader.remarks += gap_codes(opened.table, reader)
+    for remark in reader.remarks:
+        warn(remark)
     return opened

@@ -11,14 +11,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from wideberth.data.errors import DataError
-from wideberth.data.streams import KINDS as FORMATS
-from wideberth.data.streams import kind_of
+from wideberth.data.files import KINDS as FORMATS
+from wideberth.data.files import kind_of
 
 if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.data.chunks import Chunk
-    from wideberth.data.file_source import TableSource
     from wideberth.data.opening import open_data, open_reader, open_table, read_table
-    from wideberth.data.sources import Source
+    from wideberth.data.sources import Source, TableSource
     from wideberth.data.table import Format, Reader, Request, Table
 
 #: Where the other names of this package are; they bring NumPy along, and are loaded
@@ -30,7 +29,7 @@ _HOMES = {
     "Request": "table",
     "Source": "sources",
     "Table": "table",
-    "TableSource": "file_source",
+    "TableSource": "sources",
     "open_data": "opening",
     "open_reader": "opening",
     "open_table": "opening",

@@ -7,54 +7,54 @@ they are read; an error says which chunk of which file, and which row of it.
 from __future__ import annotations
 
 import functools
-import math
 import operator
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.beside import Layout
 from wideberth.data.errors import DataError
 from wideberth.noise.read_errors import errors_beside, in_the_middle
 from wideberth.noise.sets import Noise
 from wideberth.noise.shape import Shape
 from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
-from wideberth.problem.labels import uniform
+from wideberth.problem.labels import distinct, two_classes, uniform
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.rows import as_rows
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
 
 Checksum = tuple[Any, ...]
-#: Columns that the table of a checksum may have: primes, so that one of them fits.
-_WIDTHS = (1021, 1019, 1013)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some consecutive rows: features, labels, and weights and radii if they vary."""
+    """Some consecutive rows, with what belongs to them.
+
+    `errors` has no table of the shape of X, one, or two of lower and upper errors.
+    `number` says which of the chunks this is, and `origin` where it comes from.
+    """
 
     X: Any
-    y: Any
+    y: Any = None
     weight: Any = None
     radius: Any = None
-    #: Which of the chunks this is, and where it comes from, for messages.
+    errors: tuple = ()
     number: int = 0
     origin: str = "the data"
-
-    @classmethod
-    def of(cls, X, vectors, number: int, origin: str) -> Chunk:
-        """Rows with labels, weights and radii, of which the last may be missing."""
-        y, weight, radius = (*vectors, None, None)[:3]
-        return cls(X, y, weight, radius, number, origin)
 
     @property
     def n(self) -> int:
         """Rows."""
         return self.X.shape[0]
+
+    @property
+    def X_err(self) -> Any:
+        """Errors as `wideberth.solve` takes them."""
+        return self.errors if len(self.errors) == 2 else next(iter(self.errors), None)
 
     def error(self, message: str) -> DataError:
         """An error about this chunk."""
@@ -62,49 +62,24 @@ class Chunk:
 
 
 def checksum(chunk: Chunk) -> Checksum:
-    """Shapes, types and CRCs of all that a chunk holds: a later read recognises it.
+    """Shapes, types and CRC-32 of all that a chunk holds: a later read recognises it.
 
-    The bits of an array are taken as 64-bit whole numbers and laid out in a table,
-    whose rows and columns are summed modulo 2⁶⁴; the CRC-32 of these sums is the
-    checksum. Any change of one value shows in a row, and any exchange of two in a row
-    or in a column, but for the one case in 2³² in which two CRCs coincide. An even
-    number of signs that change in a row would cancel out, 2·2⁶³ being 2⁶⁴; the width of
-    the table is prime and no divisor of the length of a sample, so that features whose
-    signs change do not meet in the same columns from row to row.
-
-    Whole numbers add up to the same in any order, so a checksum is the same on every
-    processor. It is taken by the thread that reads ahead: 6 ms for 64 MB, which take
-    10 ms to read from a page cache and 30 ms or more to look at.
+    The thread that reads ahead computes it: 9 ms for 64 MB, which take 30 ms or more
+    to look at.
     """
-    return tuple(
-        None if part is None else _checksum(part)
-        for part in (chunk.X, chunk.y, chunk.weight, chunk.radius)
-    )
+    parts = (chunk.X, chunk.y, chunk.weight, chunk.radius, *chunk.errors)
+    return tuple(None if part is None else _crc(part) for part in parts)
 
 
-def _checksum(part) -> Checksum:
+def _crc(part) -> Checksum:
     if sp.issparse(part):
         part = part.tocsr()
-        return tuple(_checksum(own) for own in (part.data, part.indices, part.indptr))
+        return tuple(map(_crc, (part.data, part.indices, part.indptr)))
     part = host(part) if is_foreign(part) else np.asarray(part)
-    return part.shape, str(part.dtype), _crc(part)
-
-
-def _crc(part: np.ndarray) -> int:
-    if part.dtype.hasobject:  # text, as a rule; addresses would tell nothing
-        return zlib.crc32("\0".join(map(str, part.ravel())).encode())
-    flat = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
-    words = math.prod(part.shape[1:]) * part.itemsize // 8  # of a sample
-    width = next((width for width in _WIDTHS if words % width), _WIDTHS[0])
-    whole = flat.size - flat.size % (8 * width)
-    table = flat[:whole].view(np.uint64).reshape(-1, width)
-    columns, crc = np.zeros(width, dtype=np.uint64), 0
-    step = CACHED_ENTRIES // width  # both sums find them in a cache
-    for start in range(0, len(table), step):
-        piece = table[start : start + step]
-        columns += piece.sum(axis=0)
-        crc = zlib.crc32(piece.sum(axis=1).data, crc)
-    return zlib.crc32(flat[whole:].data, zlib.crc32(columns.data, crc))
+    data = np.ascontiguousarray(part).reshape(-1)
+    if part.dtype.hasobject:  # text, as a rule; addresses differ from read to read
+        data = np.frombuffer("\0".join(map(str, data)).encode(), np.uint8)
+    return part.shape, str(part.dtype), zlib.crc32(data.view(np.uint8).data)
 
 
 @dataclass(frozen=True)
@@ -117,6 +92,31 @@ class Classes:
     radii: np.ndarray | None = None
     #: Whether all labels were read, so that no other one can come.
     complete: bool = True
+
+    @classmethod
+    def two(cls, parts: Iterable[Any]) -> Classes | None:
+        """The two classes of parts of y; None where they are −1 and +1 already.
+
+        Parts are read until two labels were found; a third is noticed when its chunk
+        is read.
+        """
+        found: set = set()
+        for y in parts:
+            for start in range(0, y.shape[0], CACHED_ENTRIES):
+                stop = min(start + CACHED_ENTRIES, y.shape[0])
+                found.update(distinct(y[start:stop]))
+                if len(found) >= 2:
+                    break
+            if len(found) >= 2:
+                break
+        if not found:
+            raise DataError("No row of the data has a label; there are no rows.")
+        try:
+            labels = two_classes(list(found))
+        except ValueError as error:
+            raise DataError(str(error)) from None
+        signs = labels.dtype.kind in "if" and labels.tolist() == [-1, 1]
+        return None if signs else cls(labels, 1, complete=False)
 
     def read(self, chunk: Chunk) -> Chunk:
         """The chunk with labels −1 and +1, weights and radii by class applied."""
@@ -162,29 +162,23 @@ class Terms:
     turn: np.ndarray | None = None
     #: Norms of the rows of each chunk, where those are in memory themselves.
     norms: dict[int, Any] | None = None
-    #: The shape of the error bars, where the columns of X are followed by those of
-    #: their errors, and where those are.
+    #: The shape of the error bars, where chunks bring errors.
     error_shape: str | None = None
-    layout: Layout | None = None
 
     def problem(self, chunk: Chunk, *, check: bool = False) -> Problem:
         """The robust SVM on this chunk alone; `check` the first time it is seen."""
         if self.classes is not None:
             chunk = self.classes.read(chunk)
-        X, columns, errors = chunk.X, self.d, None
-        if self.error_shape is not None:
-            layout = self.layout or Layout.of(self.d)
-            columns = layout.width
-        if X.ndim != 2 or X.shape[1] != columns:
+        X, bars = chunk.X, None
+        if X.ndim != 2 or X.shape[1] != self.d:
             raise chunk.error(
-                f"has shape {tuple(X.shape)}; every chunk must have {columns} columns."
+                f"has shape {tuple(X.shape)}; every chunk must have {self.d} columns."
             )
-        if self.error_shape is not None:
-            X, errors = layout.split(X)
-        bars = None
+        if bool(chunk.errors) != (self.error_shape is not None):
+            raise chunk.error("every chunk must bring errors (X_err), or none of them.")
         try:
             if self.error_shape is not None:
-                bars = errors_beside(X, errors, self.error_shape)
+                bars = errors_beside(X, chunk.X_err, self.error_shape)
             y = _labels(chunk, check)
             weights = self._weights(chunk)
             radii = _per_row(chunk, "radius", self.radius)

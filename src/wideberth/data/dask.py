@@ -15,21 +15,27 @@ import scipy.sparse as sp
 
 from wideberth.data.chunks import Chunk, checksum
 from wideberth.data.errors import DataError
-from wideberth.data.sources import ROLES, Source
+from wideberth.data.sources import ROLES, Source, error_cells
 
 _ORIGIN = "X, a Dask collection"
 
 
 class DaskSource(Source):
-    """Rows of a Dask collection; partitions must be split by rows alone."""
+    """Rows of a Dask collection; partitions must be split by rows alone.
+
+    Each of `errors` is a collection like X, or where X is a frame a list of the columns
+    that hold the errors of each feature, None where it is exact; `names` are features.
+    """
 
     _wanted = "give a Dask array or series of labels"
 
-    def __init__(self, X, y, weight=None, radius=None, memory=None):
+    def __init__(
+        self, X, y, weight=None, radius=None, memory=None, *, errors=(), names=None
+    ):
         super().__init__(memory)
-        self.d = len(X.columns) if hasattr(X, "columns") else X.shape[1]
-        self.names = list(X.columns) if hasattr(X, "columns") else None
-        self.row_bytes = 8 * self.d
+        self.names, self.d = names, X.shape[1] if names is None else len(names)
+        self.brings_errors = bool(errors)
+        self.row_bytes = 8 * self.d * (1 + len(errors))
         n = sum(X.chunks[0]) if hasattr(X, "chunks") else math.nan
         self.n = None if math.isnan(n) else int(n)
         self.brings_radii = radius is not None
@@ -37,24 +43,30 @@ class DaskSource(Source):
         self.labelled = y is not None
         #: Rows of each partition, NaN where that is not known.
         self.lengths = X.chunks[0] if hasattr(X, "chunks") else ()
-        self.vectors: list[list | None] = []
-        for name, value in zip(ROLES.values(), (y, weight, radius), strict=True):
-            parts = None if value is None else _partitions(value, name)
+        #: Partitions of labels, weights, radii and errors; None where there are none,
+        #: and a list of columns in each partition of X where these hold errors.
+        self.beside: list[list | None] = []
+        names = (*ROLES.values(), *["X_err"] * len(errors))
+        for name, value in zip(names, (y, weight, radius, *errors), strict=True):
+            parts = None
+            if isinstance(value, list):
+                parts = [value] * len(self.blocks)
+            elif value is not None:
+                parts = _partitions(value, name)
             if parts is not None and len(parts) != len(self.blocks):
                 raise DataError(
                     f"{name} has {len(parts)} partitions where X has "
                     f"{len(self.blocks)}; split both alike (rechunk, repartition)."
                 )
-            self.vectors.append(parts)
+            self.beside.append(parts)
 
     def map(self, question):
         import dask
 
         ask, tasks = dask.delayed(_answer, pure=False), []
-        for number, X in enumerate(self.blocks):
-            rest = [None if part is None else part[number] for part in self.vectors]
-            own = question.part(number) if hasattr(question, "part") else question
-            tasks.append(ask(own, number, X, *rest))
+        for number in range(len(self.blocks)):
+            asked = question.part(number) if hasattr(question, "part") else question
+            tasks.append(ask(asked, *self.parts(number)))
         for number, (answer, found) in enumerate(_as_they_come(tasks)):
             self._recognise(number, found, _ORIGIN)
             if answer is not None:  # an empty partition
@@ -63,6 +75,11 @@ class DaskSource(Source):
                 self.watch(number + 1)
         self._log_read(len(tasks))
 
+    def parts(self, number: int) -> list:
+        """What `_chunk` makes a chunk of."""
+        beside = [None if part is None else part[number] for part in self.beside]
+        return [number, self.names, self.blocks[number], *beside]
+
     def chunks(self):
         yield from self.map(lambda chunk: chunk)
 
@@ -70,7 +87,7 @@ class DaskSource(Source):
         yield from self.map(lambda chunk: (chunk.y, chunk.weight))
 
     def some_labels(self):
-        for part in self.vectors[0] or ():  # one by one: the first often does
+        for part in self.beside[0] or ():  # one by one: the first often does
             y = _plain(part.compute())
             if y.shape[0]:
                 yield y
@@ -87,14 +104,10 @@ def answered(source: DaskSource, question, name: str, dtype, width: tuple):
     ask = dask.delayed(_named_answer, pure=False)
     lengths = source.lengths or (math.nan,) * len(source.blocks)
     parts = [
-        da.from_delayed(ask(question, name, k, X), (n, *width), dtype)
-        for k, (X, n) in enumerate(zip(source.blocks, lengths, strict=True))
+        da.from_delayed(ask(question, name, *source.parts(k)), (n, *width), dtype)
+        for k, n in enumerate(lengths)
     ]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
-
-
-def _named_answer(question, name: str, number: int, X):
-    return question(Chunk.of(_plain(X), (None,), number, _ORIGIN))[name]
 
 
 def _as_they_come(tasks: list):
@@ -118,11 +131,26 @@ def _as_they_come(tasks: list):
             future.cancel()
 
 
-def _answer(question, number: int, X, y, weight, radius):
+def _answer(question, *parts):
     """In a worker: what one partition answers, and its checksum."""
-    parts = [None if part is None else _plain(part) for part in (y, weight, radius)]
-    chunk = Chunk.of(_plain(X), parts, number, _ORIGIN)
+    chunk = _chunk(*parts)
     return question(chunk) if chunk.n else None, checksum(chunk)
+
+
+def _named_answer(question, name: str, *parts):
+    return question(_chunk(*parts))[name]
+
+
+def _chunk(number: int, names: list | None, X, y, weight, radius, *errors) -> Chunk:
+    tables = tuple(
+        error_cells(part, X, len(X)) if isinstance(part, list) else _plain(part)
+        for part in errors
+    )
+    y, weight, radius = (
+        None if part is None else _plain(part) for part in (y, weight, radius)
+    )
+    X = _plain(X if names is None else X[names])
+    return Chunk(X, y, weight, radius, tables, number, _ORIGIN)
 
 
 def _plain(part):

@@ -1,8 +1,8 @@
 """CSV and its relatives: any encoding, any delimiter, decimal point or comma.
 
-pyarrow cuts the text into cells, of which `Numbers` makes numbers. What it lacks is
-done here: finding out how a file is written, and telling the row, the line and the
-column of what is wrong with it; for the line Python's reader cuts the text again.
+pyarrow cuts the text into cells, of which `Numbers` makes numbers. This module finds
+out how a file is written, and the row, line and column of what is wrong with it; for
+the line Python's reader cuts the text again.
 """
 
 from __future__ import annotations
@@ -11,33 +11,47 @@ import csv
 import io
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
 from wideberth.data.columnar import require_pyarrow, table_of, texts_of
-from wideberth.data.dates import day_numbers, not_a_date
-from wideberth.data.errors import DataError, quoted
-from wideberth.data.names import Names
-from wideberth.data.numbers import NULLS, Numbers, is_word, looks_like_number
-from wideberth.data.quotes import Quotes, watched
-from wideberth.data.streams import HEAD, File, explained, lines_of
-from wideberth.data.table import Format, Plan, Reader, Request, Table, check_names
+from wideberth.data.errors import DataError, listed, quoted
+from wideberth.data.files import HEAD, File, explained, lines_of
+from wideberth.data.numbers import (
+    Numbers,
+    day_numbers,
+    is_word,
+    looks_like_number,
+    not_a_date,
+)
+from wideberth.data.table import MISSING, Format, Plan, Reader, Table
 
 #: Bytes of text that pyarrow parses at a time; 200 000 × 20 numbers took it 0.27 s of
 #: processor time with 1 MB, 0.43 s with 4 MB and 0.59 s with 32 MB; less was not tried.
 _BLOCK = 1 << 20
+#: Missing values as Arrow compares them; `Numbers` knows other cases of letters.
+_NULLS = [*MISSING, *map(str.upper, MISSING), "NaN"]
 _CANDIDATES = "\t;,|"
 _SIGNS = {",": "comma", ";": "semicolon", ".": "point", "\t": "tab", " ": "blanks"}
 #: Stands before the number of a column that the header gives no name.
 _UNNAMED = "#"
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _Row = tuple[int, list[str]]
-#: Names, the line they end in, the delimiter, and whether pyarrow can read the file.
-_Header = tuple[list[str], int, str, bool]
+
+
+class _Start(NamedTuple):
+    """How a file begins."""
+
+    names: list[str]
+    skipped: int  # lines above the first row
+    delimiter: str
+    plain: bool  # whether pyarrow can read its bytes as they are
+    headed: bool  # whether a line names the columns
 
 
 class DelimitedReader(Reader):
@@ -53,29 +67,36 @@ class DelimitedReader(Reader):
             self.files = [File(file) for file in found]
         if not self.files:
             raise DataError(f"{self.name} holds no files.")
-        headers = []
-        for own in self.files:
-            with explained(own.name):
-                headers.append(_begin(own, kind, form)[0])
-            if headers[-1] != headers[0]:
+        for file in self.files:
+            with explained(file.name):
+                start, _ = _begin(file, kind, form)
+            if file is self.files[0]:
+                self.start = start
+            elif start != self.start:
                 raise DataError(
-                    f"{own.name} has other columns, or another sign between them, than "
-                    f"{self.files[0].name}; files of one table must have the same "
+                    f"{file.name} has other columns, or another sign between them, "
+                    f"than {self.files[0].name}; files of one table must have the same "
                     "first line."
                 )
-        names, self.line, self.delimiter, self.plain = headers[0]
-        self.names = Names(names)
-        if form.header:
+        names = _distinct(self.start.names)
+        if repeated := [k for k, name in enumerate(names) if name != start.names[k]]:
+            self.remarks.append(
+                f"{self.name} has more than one column called "
+                f"{listed(dict.fromkeys(start.names[k] for k in repeated))}; they are "
+                f"read as {listed(names[k] for k in repeated)}."
+            )
+        self.names = tuple(names)
+        if self.start.headed:
             numbered = enumerate(names, 1)
             self.unnamed = tuple(n for k, n in numbered if n == f"{_UNNAMED}{k}")
-        self.details = {"delimiter": _SIGNS.get(self.delimiter, self.delimiter)}
+        delimiter = self.start.delimiter
+        self.details = {"delimiter": _SIGNS.get(delimiter, delimiter)}
         self._types: dict[str, Any] = {}
-        self._strict: set[File] = set()  # odd quotes, but Python's reader takes them
+        self._checked: set[File] = set()  # odd quotes, but Python's reader takes them
 
-    def plan(self, request: Request) -> Plan:
-        """Columns may go by the same name as long as they are dropped."""
-        check_names(self.names, self.name, request.dropped)
-        return super().plan(request)
+    @property
+    def paths(self):
+        return [file.path for file in self.files if file.path != "-"]
 
     def text_columns(self, names):
         """By the first value of each; read until all have one."""
@@ -84,14 +105,15 @@ class DelimitedReader(Reader):
         for file in self.files:
             for _, row in self._rows(file) if left else ():
                 cells = {n: row[k].strip() for n, k in left.items() if k < len(row)}
-                told = [
-                    n for n, cell in cells.items() if not self.form.is_missing(cell)
-                ]
+                told = [n for n, cell in cells.items() if not self._is_missing(cell)]
                 found += [name for name in told if is_word(cells[name])]
                 left = {name: k for name, k in left.items() if name not in told}
                 if not left:
                     break
         return [name for name in names if name in found]
+
+    def _is_missing(self, cell: str) -> bool:
+        return cell.lower() in MISSING or cell in self.form.missing
 
     def tables(self, plan, size, native=False):
         import pyarrow as pa
@@ -118,35 +140,35 @@ class DelimitedReader(Reader):
         import pyarrow as pa
         import pyarrow.csv as pc
 
-        form = self.form
         at = {name: str(k) for k, name in enumerate(self.names)}
         labels = [at[n] for n in plan.texts]
         cells = [at[n] for n in (*plan.features, *plan.numbers, *plan.empty)]
         types = dict.fromkeys(cells, pa.binary())
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
         block = _BLOCK + 16 * sum(map(len, self.names))
-        quotes = Quotes(self.delimiter)
-        if self.plain:
-            pieces = watched(file, block, quotes)
-        else:
-            pieces = _rewritten(self._rows(file))
+        blanks = self.start.delimiter == " "
+        delimiter = "\t" if blanks else self.start.delimiter
+        quotes = _Quotes(delimiter)
+        pieces = quotes.watch(self._pieces(file, block))
         with pc.open_csv(
             io.BufferedReader(_Stream(pieces), block),
-            pc.ReadOptions(  # columns go by their numbers, as names may be there twice
+            pc.ReadOptions(
                 column_names=list(map(str, range(len(self.names)))),
-                skip_rows=self.line if form.header and self.plain else 0,
+                skip_rows=self.start.skipped if self.start.plain else 0,
                 block_size=block,
             ),
             pc.ParseOptions(
-                delimiter=self.delimiter if self.plain else ",",
+                delimiter=delimiter,
+                quote_char=False if blanks else '"',
                 newlines_in_values=True,
-                invalid_row_handler=_skip_blank_line,
+                invalid_row_handler=_skip_blank_or_comment,
             ),
             pc.ConvertOptions(
                 column_types=types,
                 include_columns=list(dict.fromkeys([*types, *labels])),
-                null_values=[*NULLS, *form.missing],
-                decimal_point=form.decimal or ".",
+                null_values=[*_NULLS, *self.form.missing],
+                strings_can_be_null=True,
+                decimal_point=self.form.decimal or ".",
             ),
         ) as blocks:
             while some := list(itertools.islice(blocks, max(size // block, 1))):
@@ -156,10 +178,31 @@ class DelimitedReader(Reader):
                 whole = pa.Table.from_batches(some).combine_chunks()
                 names = [self.names[int(n)] for n in schema.names]
                 yield from whole.rename_columns(names).to_batches()
-        if not quotes.finish() and file not in self._strict:
+        if not (blanks or quotes.right) and file not in self._checked:
             for _ in self._rows(file):
                 pass  # Python's reader refuses what is wrong about them
-            self._strict.add(file)
+            self._checked.add(file)
+
+    def _pieces(self, file: File, size: int) -> Iterator[bytes]:
+        """The text of a file as UTF-8; the lines above the first row only if `plain`.
+
+        The last line ends, for pyarrow skips no header without an end.
+        """
+        if self.start.plain:
+            with file.open() as stream:
+                while data := stream.read(size):
+                    yield data
+        else:
+            lines = lines_of(_opened(file, self.form), file.name)
+            rows = itertools.islice(lines, self.start.skipped, None)
+            yield b"\n"  # pyarrow would take a mark of order off the first cell
+            while some := list(itertools.islice(rows, 1000)):
+                if self.start.delimiter == " ":
+                    some = ["\t".join(line.split()) + "\n" for line in some]
+                elif len(self.names) == 1:  # pyarrow takes lines of blanks for cells
+                    some = [line for line in some if not line.isspace()]
+                yield "".join(some).encode("utf-8", "surrogateescape")
+        yield b"\n"
 
     def _table(
         self, batch, plan: Plan, file: File, row: int, native: bool, numbers: Numbers
@@ -169,29 +212,32 @@ class DelimitedReader(Reader):
         def floats(name: str, column) -> np.ndarray:
             if name not in plan.dates:
                 return numbers.read(name, column, row)
-            days, bad = day_numbers(texts(name, column))
+            days, bad = day_numbers(texts(name, column), self._cells(name))
             if bad is not None:
-                line, cell = self._lines(file)[row + bad], _decoded(column[bad].as_py())
-                place = f"row {row + bad + 1} (line {line}), column {quoted(name)}: "
-                raise DataError(f"{file.name}, {place}{not_a_date(quoted(cell))}")
+                cell = _decoded(column[bad].as_py())
+                raise DataError(f"{place(bad, name)}: {not_a_date(cell.strip())}")
             return days
+
+        def place(k: int, name: str) -> str:
+            line = self._lines(file)[row + k]
+            return (
+                f"{file.name}, row {row + k + 1} (line {line}), column {quoted(name)}"
+            )
 
         def text(cell: bytes) -> str | None:
             stripped = cell.decode().strip()
-            return None if self.form.is_missing(stripped) else stripped
+            return None if self._is_missing(stripped) else stripped
 
         def texts(name: str, column) -> np.ndarray:
             try:
                 return texts_of(column, text)
             except UnicodeDecodeError:
-                bad = (_UNDECODED.search(_decoded(c)) for c in column.to_pylist())
-                k = row + next(k for k, found in enumerate(bad) if found)
-                line = self._lines(file)[k]
-                place = f"row {k + 1} (line {line}), column {quoted(name)}"
-                raise _not_utf8(file.name, place) from None
+                cells = (_decoded(cell or b"") for cell in column.to_pylist())
+                k = next(k for k, cell in enumerate(cells) if _UNDECODED.search(cell))
+                raise _not_utf8(place(k, name)) from None
 
         for name in plan.empty:
-            if any(_decoded(cell).strip() for cell in batch.column(name).to_pylist()):
+            if any(texts(name, batch.column(name))):
                 raise DataError(
                     f"{file.name}: column {name[1:]} has no name in the header; if it "
                     f"numbers the rows leave it out with --drop '{name}' (`columns` in "
@@ -214,6 +260,12 @@ class DelimitedReader(Reader):
                 )
         return DataError(f"{file.name} cannot be read: {error}")
 
+    def _cells(self, name: str) -> Iterator[str]:
+        """All cells of a column, as text."""
+        k = self.names.index(name)
+        for file in self.files:
+            yield from (row[k].strip() for _, row in self._rows(file) if k < len(row))
+
     def _lines(self, file: File) -> np.ndarray:
         return np.array([line for line, _ in self._rows(file)])
 
@@ -221,9 +273,10 @@ class DelimitedReader(Reader):
         return _begin(file, self.kind, self.form)[1]
 
 
-def _skip_blank_line(row) -> str:
+def _skip_blank_or_comment(row) -> str:
     """What pyarrow is to do about a row of too many or too few cells; see `_split`."""
-    return "skip" if row.actual_columns == 1 and row.text.isspace() else "error"
+    blank = row.actual_columns == 1 and row.text.isspace()
+    return "skip" if blank or row.text.lstrip().startswith("#") else "error"
 
 
 class _Stream(io.RawIOBase):
@@ -242,23 +295,42 @@ class _Stream(io.RawIOBase):
         return size
 
 
-def _rewritten(rows: Iterator[_Row]) -> Iterator[bytes]:
-    """Rows of cells as UTF-8 text with commas between them.
+class _Quotes:
+    """Looks whether quotes are where they belong, which pyarrow does not mind.
 
-    Below an empty line: pyarrow would take a mark of order off the first cell.
+    Every second quote opens a cell and has its border before it, the others close one
+    and have its border behind them; a quote in place of a border is of a pair.
     """
-    yield b"\n"
-    while some := [row for _, row in itertools.islice(rows, 1000)]:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(some)
-        yield text.getvalue().encode("utf-8", "surrogateescape")
+
+    def __init__(self, delimiter: str):
+        self.border = np.zeros(256, dtype=bool)
+        self.border[list(f'{delimiter}\r\n"'.encode())] = True
+        self.right = True
+
+    def watch(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """The same pieces of a file; `right` is known when they end."""
+        last, count = b"\n", 0
+        for piece in itertools.chain(pieces, [b""]):
+            if piece:
+                yield piece
+            text = piece.removeprefix("\ufeff".encode()) if count == 0 else piece
+            data = last + (text or b"\n")
+            last = data[-2:]  # the last one waits for its neighbour
+            if self.right and b'"' in data:
+                letters = np.frombuffer(data, np.uint8)
+                quotes = np.flatnonzero(letters[1:-1] == ord('"')) + 1
+                opens = (count + np.arange(len(quotes))) % 2 == 0
+                beside = letters[np.where(opens, quotes - 1, quotes + 1)]
+                self.right = bool(self.border[beside].all())
+                count += len(quotes)
+        self.right = self.right and count % 2 == 0
 
 
 # -- how a file is written -------------------------------------------------------------
 
 
-def _begin(file: File, kind: str, form: Format) -> tuple[_Header, Iterator[_Row]]:
-    """The header, and the rows below it, each with the line that it ends in."""
+def _begin(file: File, kind: str, form: Format) -> tuple[_Start, Iterator[_Row]]:
+    """How a file begins, and its rows, each with the line that it ends in."""
     stream = _opened(file, form)
     encoding = stream.encoding.lower().replace("_", "-")
     lines, head = lines_of(stream, file.name), []
@@ -270,16 +342,52 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Header, Iterator[_Row]
         raise DataError(
             f"{file.name} is not a table of text; say what it is with --format."
         )
-    delimiter = form.delimiter or ("\t" if kind == "tsv" else _find_delimiter(head))
+    top = next((k for k, line in enumerate(head) if not _is_comment(line)), len(head))
+    delimiter = form.delimiter or ("\t" if kind == "tsv" else _delimiter(head[top:]))
+    if not delimiter.isascii():
+        raise DataError(f"--delimiter {delimiter} is no ASCII character.")
+    headed = form.header
+    if headed and 0 < top < len(head):
+        name_line = _names_in_comment(head[top - 1], head[top:], delimiter)
+        if name_line is not None:
+            top -= 1
+            head[top] = name_line
+    head[:top] = ["\n"] * top
     rows = _split(itertools.chain(head, lines), delimiter, file.name)
     first = next(rows, None)
     if first is None:
         raise DataError(f"{file.name} is empty.")
-    names = _names(*first, file.name, form.header)
-    plain = encoding.startswith("utf-8") and delimiter != " " and delimiter.isascii()
-    plain = plain and len(names) > 1  # else pyarrow takes lines of blanks for cells
-    rows = rows if form.header else itertools.chain([first], rows)
-    return (names, first[0], delimiter, plain), rows
+    line, cells = first
+    if ".data" in Path(file.path).suffixes:  # such files keep their names elsewhere
+        headed = headed and not any(map(looks_like_number, cells))
+    names = [str(k) for k in range(1, len(cells) + 1)]
+    if headed:
+        names = _names(line, cells, file.name)
+    plain = encoding.startswith("utf-8") and delimiter != " "
+    start = _Start(
+        names, line if headed else top, delimiter, plain and len(names) > 1, headed
+    )
+    data = rows if headed else itertools.chain([first], rows)
+    return start, (row for row in data if not _is_remark(row[1], len(names)))
+
+
+def _is_comment(line: str) -> bool:
+    return line.isspace() or line.lstrip().startswith("#")
+
+
+def _is_remark(row: list[str], width: int) -> bool:
+    """Whether a row is a comment: it starts like one, and has not the cells of one."""
+    return len(row) != width and row[0].lstrip().startswith("#")
+
+
+def _names_in_comment(line: str, body: list[str], delimiter: str) -> str | None:
+    """The line of names, if the last comment above rows of numbers is one."""
+    row = next((row for row in _cut(body, delimiter) if row), [])
+    if any(map(looks_like_number, row)):
+        for text in (line, line.lstrip().removeprefix("#").lstrip()):
+            if len(next(iter(_cut([text], delimiter)), [])) == len(row):
+                return text
+    return None
 
 
 def _opened(file: File, form: Format) -> TextIO:
@@ -301,7 +409,7 @@ def _opened(file: File, form: Format) -> TextIO:
         ) from None
 
 
-def _find_delimiter(head: list[str]) -> str:
+def _delimiter(head: list[str]) -> str:
     """The one that cuts the first lines into the most cells, equally many in each."""
     best, most = ",", 1
     for candidate in (*_CANDIDATES, " "):
@@ -336,19 +444,17 @@ def _split(lines: Iterable[str], delimiter: str, where: str) -> Iterator[_Row]:
             if row and not (len(row) == 1 and row[0].isspace()):
                 yield getattr(reader, "line_num", number), row
     except csv.Error as error:
-        line, told = getattr(reader, "line_num", number), str(error)
-        if told == "unexpected end of data":
-            told = "a cell starts with a quote that is never closed"
-        raise DataError(f"{where}, line {line}: {told}.") from None
+        line, why = getattr(reader, "line_num", number), str(error)
+        if why == "unexpected end of data":
+            why = "a cell starts with a quote that is never closed"
+        raise DataError(f"{where}, line {line}: {why}.") from None
 
 
-def _names(line: int, first: list[str], where: str, header: bool) -> list[str]:
-    """Names from the first row, or numbers of columns where there is no header."""
-    if not header:
-        return [str(k) for k in range(1, len(first) + 1)]
-    names = [name.strip() for name in first]
+def _names(line: int, cells: list[str], where: str) -> list[str]:
+    """The names in the first row; numbers of the columns that have none."""
+    names = [name.strip() for name in cells]
     if _UNDECODED.search("".join(names)):
-        raise _not_utf8(where, f"line {line}")
+        raise _not_utf8(f"{where}, line {line}")
     if all(map(looks_like_number, names)):
         raise DataError(
             f"{where}: line {line} holds only numbers where the names of the columns "
@@ -358,13 +464,24 @@ def _names(line: int, first: list[str], where: str, header: bool) -> list[str]:
     return [name or f"{_UNNAMED}{k}" for k, name in enumerate(names, 1)]
 
 
+def _distinct(names: list[str]) -> list[str]:
+    """Names that tell columns apart: those that occur twice are numbered."""
+    often, seen, distinct = Counter(names), Counter(names), []
+    for name in names:
+        new, number = name, 1
+        while often[name] > 1 and (new == name or seen[new]):
+            new, number = f"{name}.{number}", number + 1
+        seen[new] += new != name
+        distinct.append(new)
+    return distinct
+
+
 def _decoded(cell: bytes) -> str:
     """A cell as text; what is not UTF-8 becomes what `_UNDECODED` finds."""
     return cell.decode("utf-8", "surrogateescape")
 
 
-def _not_utf8(where: str, place: str) -> DataError:
+def _not_utf8(place: str) -> DataError:
     return DataError(
-        f"{where}, {place} is not UTF-8 text; say what it is, for example --encoding "
-        "latin-1."
+        f"{place} is not UTF-8 text; say what it is, for example --encoding latin-1."
     )

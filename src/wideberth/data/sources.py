@@ -1,24 +1,27 @@
-"""Where chunks come from: arrays, and whatever yields them; files: `file_source.py`."""
+"""Where chunks come from: arrays, files, and whatever yields them; Dask: `dask.py`."""
 
 from __future__ import annotations
 
 import logging
+import os
+import sys
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.arrays import check_length, load_npy
-from wideberth.data.beside import Layout, errors_beside, joined_chunk
 from wideberth.data.chunks import Checksum, Chunk, checksum
-from wideberth.data.errors import DataError, listed
+from wideberth.data.errors import DataError, agree, listed, quoted
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
-from wideberth.data.sampling import Drawn, KeyedDraw
+from wideberth.data.table import Plan, Reader
 from wideberth.noise.read_errors import in_order_of
-from wideberth.problem.arrays import is_foreign, namespace
+from wideberth.problem.arrays import concat, host, is_foreign, like, namespace, pick
 from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import check_number, refuse_masked
 
@@ -44,9 +47,9 @@ _CHUNKS = 4
 class Source(ABC):
     """Rows that can be read again and again, chunk by chunk.
 
-    Every read must find the same: chunks are recognised by their checksums, and one
-    that is not what it was at the first read is an error. Answers about different data
-    would be put together as one proof.
+    Every read must find the same rows, or answers about different data would be put
+    together as one proof. Files are recognised by size and time of change, all other
+    chunks by their checksums.
     """
 
     #: Rows, where that is known before the first read, and features.
@@ -58,8 +61,8 @@ class Source(ABC):
     names: list[str] | None = None
     #: Whether rows bring radii of their own; of chunks that is known once all are read.
     brings_radii = False
-    #: Where chunks have the errors of their values, which are d columns then.
-    layout: Layout | None = None
+    #: Whether chunks bring the errors of their values.
+    brings_errors = False
     #: Whether cells may be missing; who reads them must know what to do about it.
     gaps = False
     #: Whether rows have labels.
@@ -68,23 +71,19 @@ class Source(ABC):
     _wanted = "give one label per row of X"
     #: Whether the rows are in memory all the time.
     stays = False
-    #: Told how many chunks of a read are done.
+    #: Called with the number of chunks of a read that are done.
     watch: Callable[[int], None] | None = None
     #: The kind of the data and where it is, for who prints it.
     _what = ""
+    #: Files that every read opens anew, with size and time of change; None where chunks
+    #: are recognised by their checksums.
+    _stamps: dict[str, tuple[int, int]] | None = None
 
     def __init__(self, memory=None):
         self.memory, self.room = parse_bytes(memory), room(memory)
         self._reads = 0  # of all rows
         self._first: dict[int, Checksum] = {}
         self._chunks: int | None = None
-
-    def measured(self, layout: Layout | None) -> Self:
-        """This source, where some of its columns are errors of others."""
-        if layout is not None:
-            self.layout, self.d = layout, layout.d
-            self.names = None if self.names is None else self.names[: layout.d]
-        return self
 
     def require_labels(self) -> None:
         """Say what to give where rows have no labels, and those are needed."""
@@ -127,14 +126,21 @@ class Source(ABC):
             yield y
 
     def _recognised(self) -> Iterator[Chunk]:
-        """All chunks, each compared with what it was at the first read.
-
-        Rows that stay in memory are not read anew.
-        """
+        """All chunks, each compared with what it was at the first read."""
+        self._check_files()
         for chunk in self.chunks():
-            if not self.stays:
+            if not self.stays and self._stamps is None:
                 self._recognise(chunk.number, checksum(chunk), chunk.origin)
             yield chunk
+        self._check_files()
+
+    def _check_files(self) -> None:
+        for path, stamp in (self._stamps or {}).items():
+            if _stamp(path) != stamp:
+                raise DataError(
+                    f"{path}: the data changed while it was read; the file was "
+                    "written to or replaced. Start again when it is complete."
+                )
 
     def _recognise(self, number: int, found: Checksum, origin: str) -> None:
         if self._first.setdefault(number, found) != found:
@@ -142,7 +148,7 @@ class Source(ABC):
                 f"{origin}, chunk {number}: the data changed while it was read; this "
                 "chunk is not what it was at the first read. Give data that yields "
                 "the same values in the same order each time: no shuffling, no random "
-                "augmentation, no file that is being written."
+                "augmentation."
             )
 
     def sample(self, size: int, random_state: int = 0) -> dict[str, Any]:
@@ -163,16 +169,19 @@ class Source(ABC):
             summed over rows, so a C chosen on m of n rows is C·m/n for all of them.
         """
         check_number(size, "size", whole=True)
-        found: Drawn | None = None
-        for part in self.map(KeyedDraw(int(size), int(random_state))):
-            found = part if found is None else found.joined(part)
-            if len(found.keys) > 2 * size:
-                found = found.smallest(size)
-        if found is None:
+        n, keys, parts = 0, np.empty(0), None
+        for count, more, rows in self.map(_Draw(int(size), int(random_state))):
+            n, keys = n + count, np.concatenate([keys, more])
+            parts = rows if parts is None else {
+                name: concat([part, rows[name]]) for name, part in parts.items()
+            }  # fmt: skip
+            if len(keys) > 2 * size:
+                keys, parts = _smallest(keys, parts, size)
+        if parts is None:
             raise DataError("The data holds no rows; there is nothing to draw from.")
-        self.n, drawn = found.n, dict(found.smallest(size).parts)
-        if self.layout is not None:
-            drawn["X"], drawn["X_err"] = self.layout.split(drawn["X"])
+        self.n, (_, drawn) = n, _smallest(keys, parts, size)
+        if "up" in drawn:
+            drawn["X_err"] = drawn["X_err"], drawn.pop("up")
         return drawn
 
     def capacity(self, copies: float = _COPIES, item: float | None = None) -> int:
@@ -190,11 +199,6 @@ class Source(ABC):
         """How much is read at a time."""
         return chunk_bytes(self.memory)
 
-    @property
-    def chunk_rows(self) -> int:
-        """How many rows are read at a time."""
-        return max(int(self.chunk_bytes / max(self.row_bytes, 1)), 1)
-
     def spares(self, size: int) -> bool:
         """Whether this many bytes may be held on top."""
         return size <= self.room // 4
@@ -206,6 +210,37 @@ class Source(ABC):
         return f"<{type(self).__name__}: {', '.join(filter(None, parts))}>"
 
 
+class ReadingLine:
+    """One line on standard error: reads done, the chunk being read, the gap.
+
+    It is the callback of a run over a source, and calls the user's next.
+    """
+
+    def __init__(self, source: Source, callback):
+        self.callback, self.reads, self.gap = callback, 0, float("nan")
+        self.live = sys.stderr.isatty()
+        source.watch = self.watch if self.live else None
+
+    def watch(self, chunks: int) -> None:
+        """Show how far the present read is."""
+        text = f"read {self.reads + 1}, chunk {chunks}"
+        if self.gap == self.gap:
+            text += f", relative gap {self.gap:.1e}"
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+    def __call__(self, entry: dict) -> bool | None:
+        """Show a certified point."""
+        self.reads = int(entry["passes"])
+        self.gap = entry["gap"] / entry["primal"] if entry["primal"] > 0 else 0.0
+        start = "\r\x1b[K" if self.live else ""
+        sys.stderr.write(
+            f"{start}read {self.reads}: objective {entry['primal']:.6g}, relative gap "
+            f"{self.gap:.1e}, {entry['free']} rows undecided\n"
+        )
+        return None if self.callback is None else self.callback(entry)
+
+
 def _ahead(items: Iterator[T]) -> Iterator[T]:
     """The same items, the next being fetched while the last is used."""
     from concurrent.futures import ThreadPoolExecutor
@@ -215,6 +250,36 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
         while (item := coming.result()) is not None:
             coming = reader.submit(next, items, None)
             yield item
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """A question to chunks: which of their rows have the smallest random keys.
+
+    Every row of the data has the same chance, whatever chunk it is in.
+    """
+
+    size: int
+    seed: int
+
+    def __call__(self, chunk: Chunk) -> tuple[int, np.ndarray, dict[str, Any]]:
+        """The number of rows, and keys and parts of those drawn."""
+        keys = np.random.default_rng((self.seed, chunk.number)).random(chunk.n)
+        names = ("X", "y", "sample_weight", "radius", "X_err", "up")
+        parts = (chunk.X, chunk.y, chunk.weight, chunk.radius, *chunk.errors)
+        named = zip(names, parts, strict=False)
+        known = {name: part for name, part in named if part is not None}
+        keys, drawn = _smallest(keys, known, self.size)
+        vectors = {"y", "sample_weight", "radius"} & drawn.keys()
+        return chunk.n, keys, drawn | {name: host(drawn[name]) for name in vectors}
+
+
+def _smallest(keys: np.ndarray, parts: dict, size: int) -> tuple[np.ndarray, dict]:
+    """At most so many rows, those of the smallest keys, in their order."""
+    if len(keys) <= size:
+        return keys, parts
+    kept = np.sort(np.argpartition(keys, size - 1)[:size])
+    return keys[kept], {name: pick(part, kept) for name, part in parts.items()}
 
 
 class ArraySource(Source):
@@ -229,34 +294,31 @@ class ArraySource(Source):
 
     def __init__(self, X, y, weight=None, radius=None, X_err=None):
         super().__init__()
-        self.tables = [X] if X_err is None else [X, errors_beside(X, X_err)]
+        self.X, (self.n, self.d) = X, X.shape
+        self.errors = () if X_err is None else (_errors_like(X, X_err),)
         self.brings_radii = radius is not None
-        self.n, self.d = X.shape
-        self.measured(None if X_err is None else Layout.of(self.d))
-        self.row_bytes = 8 * self.d * len(self.tables)
-        given = zip(ROLES.values(), (y, weight, radius), strict=True)
-        self.vectors = [per_row(part, self.n, name) for name, part in given]
+        self.brings_errors = X_err is not None
+        self.row_bytes = 8 * self.d * (1 + self.brings_errors)
+        #: Rows of a slice, as many as fit on the device with the errors.
+        self.step = max(16 * DEVICE_ENTRIES // max(self.row_bytes, 1), 1)
+        given = zip(ROLES, (y, weight, radius), strict=True)
+        self.vectors = {role: per_row(v, self.n, ROLES[role]) for role, v in given}
 
     def chunks(self):
-        for number, start in enumerate(range(0, self.n, self.chunk_rows)):
-            rows = slice(start, min(start + self.chunk_rows, self.n))
-            parts = [None if part is None else part[rows] for part in self.vectors]
-            tables = [table[rows, :] for table in self.tables]
-            X = tables[0]
-            if len(tables) > 1:
-                X = namespace(X).concat(tables, axis=1)
-            yield Chunk.of(X, parts, number, "X")
+        for number, start in enumerate(range(0, self.n, self.step)):
+            rows = slice(start, min(start + self.step, self.n))
+            parts = {k: None if v is None else v[rows] for k, v in self.vectors.items()}
+            errors = tuple(table[rows, :] for table in self.errors)
+            yield Chunk(
+                self.X[rows, :], **parts, errors=errors, number=number, origin="X"
+            )
 
     def map(self, question):
         for chunk in self.chunks():
             yield question(chunk)
 
-    @property
-    def chunk_rows(self):
-        return max(2 * DEVICE_ENTRIES // max(self.d * len(self.tables), 1), 1)
-
     def capacity(self, copies=_COPIES, item=None):
-        return min(self.n, self.chunk_rows // 2)
+        return min(self.n, self.step // 2)
 
     def spares(self, size):
         return True
@@ -290,11 +352,12 @@ class ChunkSource(Source):
         if first is None:
             raise DataError("X yields no chunk; at least one is needed.")
         self.d, self.labelled = first.X.shape[1], first.y is not None
+        self.brings_errors = bool(first.errors)
         self.row_bytes = 8 * self.d
         if not is_foreign(first.X):
             held = first.X.data if sp.issparse(first.X) else first.X
             self.row_bytes = held.nbytes / max(first.n, 1)
-        self.measured(self.layout)
+        self.row_bytes *= 1 + len(first.errors)
 
     def chunks(self):
         for number, parts in enumerate(self._start()):
@@ -305,34 +368,164 @@ class ChunkSource(Source):
                     f"X, chunk {number}: each must be a tuple {_CHUNK}; received "
                     f"{type(parts).__name__}."
                 )
-            (X, *vectors), errors = parts[:4], (*parts, None, None, None)[4]
+            X, *vectors, errors = (*parts, None, None, None)[:5]
             for name, part in zip(("X", "y", "weight", "radius"), parts, strict=False):
                 refuse_masked(part, name)
+            where = f"X, chunk {number}"
             errors = in_order_of(errors, X)
             X = X if sp.issparse(X) or is_foreign(X) else np.asarray(X)
             if X.ndim != 2:
                 raise DataError(
-                    f"X, chunk {number}: the rows have shape {X.shape}; they "
-                    "must have two dimensions: samples × features. If X holds rows, "
-                    "not chunks (X, y), give y beside it."
+                    f"{where}: the rows have shape {X.shape}; they must have two "
+                    "dimensions: samples × features. If X holds rows, not chunks "
+                    "(X, y), give y beside it."
                 )
-            if errors is not None:
-                where = f"X, chunk {number}"
-                if is_foreign(X):
-                    raise DataError(
-                        f"{where}: errors go with NumPy and SciPy arrays; its rows are "
-                        f"a {type(X).__name__}."
-                    )
-                X, layout = joined_chunk(X, errors, where)
-                self.layout = self.layout or layout
-            vectors = [
+            y, weight, radius = (
                 part if part is None or is_foreign(part) else np.asarray(part)
                 for part in vectors
-            ]
-            chunk = Chunk.of(X, vectors, number, "X")
+            )
+            tables = _errors_of_chunk(X, errors, where)
+            chunk = Chunk(X, y, weight, radius, tables, number, "X")
             self.brings_radii |= chunk.radius is not None
             if chunk.n:
                 yield chunk
+
+
+class TableSource(Source):
+    """Rows of a file, or of a memory map: features in columns, the rest beside them.
+
+    Labels, weights and radii are names of columns, or vectors of one value per row.
+    Labels of columns have the type that the file gives them; with `texts` they are
+    text, which `values`, once it is filled, says the values of. Each table of `errors`
+    is an array that gives rows from start to stop, or a list of the columns that hold
+    the errors of each feature, None where it is exact (`named_errors`).
+    """
+
+    #: Whether nobody said which columns are features.
+    guessed = False
+
+    def __init__(
+        self,
+        reader: Reader,
+        plan: Plan,
+        beside: dict,
+        memory=None,
+        *,
+        errors=(),
+        texts=False,
+    ):
+        super().__init__(memory)
+        self.reader, self.plan, self.texts = reader, plan, texts
+        self.errors, self.brings_errors = errors, bool(errors)
+        self._what = f"{reader.kind}, {reader.name}"
+        self.values: dict[str, Any] = {}
+        self.n, self.d = reader.n, len(plan.features)
+        self.row_bytes = reader.row_bytes(plan) * (1 + len(errors))
+        named = reader.kind not in ("npy", "libsvm")
+        self.names = list(plan.features) if named and not texts else None
+        aside = (*plan.texts, *plan.numbers)
+        self.beside, paths = {}, reader.paths
+        for role, name in ROLES.items():
+            value = beside.get(role)
+            if not (isinstance(value, str) and value in aside):  # no column
+                if isinstance(value, str | PathLike) and paths is not None:
+                    paths = [*paths, os.fspath(value)]
+                value = per_row(value, self.n, name)
+            self.beside[role] = value
+        self._stamps = None if paths is None else {p: _stamp(p) for p in paths}
+        self.brings_radii = self.beside["radius"] is not None
+        self.labelled = self.beside["y"] is not None
+
+    def require_labels(self):
+        if not self.labelled:
+            raise no_labels(self.reader)
+
+    def labels(self):
+        y, weight = self.beside["y"], self.beside["weight"]
+        if not any(isinstance(part, str) for part in (y, weight)):
+            yield y, weight
+            return
+        numbers = tuple(n for n in self.plan.numbers if n == weight)
+        for chunk in self.chunks(Plan(self.plan.texts, numbers)):
+            yield chunk.y, chunk.weight
+
+    def chunks(self, plan: Plan | None = None) -> Iterator[Chunk]:
+        """All chunks, with the features of this plan if not of all."""
+        start, number, plan = 0, 0, plan or self.plan
+        for table in self.reader.tables(plan, self.chunk_bytes, not self.texts):
+            if not table.n:
+                continue
+            rows = slice(start, start + table.n)
+            columns = table.texts | table.numbers
+            y, weight, radius = (
+                columns.get(part or "") if part is None or isinstance(part, str)
+                else np.array(part[rows])
+                for part in self.beside.values()
+            )  # fmt: skip
+            errors = tuple(
+                error_cells(part, columns, table.n) if isinstance(part, list)
+                else part[rows]
+                for part in (self.errors if plan is self.plan else ())
+            )  # fmt: skip
+            chunk = Chunk(table.X, y, weight, radius, errors, number, table.origin)
+            self._check_complete(chunk, plan)
+            if self.guessed and plan is self.plan:
+                self._warn_of_numbers(chunk)
+            yield self._with_values(chunk) if self.texts else chunk
+            start, number = rows.stop, number + 1
+
+    def _warn_of_numbers(self, chunk: Chunk) -> None:
+        """Remark, once, on columns that number the rows and were not asked for."""
+        self.guessed = False
+        if sp.issparse(chunk.X) or chunk.n < 3:
+            return
+        steps = np.all(chunk.X[1:] - chunk.X[:-1] == 1, axis=0)
+        if steps.any():
+            names = [self.plan.features[k] for k in np.flatnonzero(steps).tolist()]
+            numbers = agree(len(names), "numbers the rows and is used as a feature",
+                            "number the rows and are used as features")  # fmt: skip
+            warnings.warn(
+                f"{self.reader.name}: {listed(names)} {numbers}; say which columns "
+                "are features: open_data(path, y, columns=[...]).",
+                stacklevel=2,
+            )
+
+    def _check_complete(self, chunk: Chunk, plan: Plan) -> None:
+        """Name the place of the first value that is missing or infinite."""
+        if self.gaps or sp.issparse(chunk.X) or np.isfinite(chunk.X.sum()):
+            return
+        wrong = np.argwhere(~np.isfinite(chunk.X))
+        if wrong.size:
+            row, column = wrong[0]
+            what = "no value" if np.isnan(chunk.X[row, column]) else "no finite number"
+            raise chunk.error(
+                f"row {row} has {what} in column {plan.features[column]!r}; impute or "
+                "drop such rows first."
+            )
+
+    def _with_values(self, chunk: Chunk) -> Chunk:
+        """The chunk with values for labels of text, where these are known."""
+        texts = chunk.y.tolist()
+        if None in texts:
+            raise chunk.error(
+                f"row {texts.index(None)} has no label; leave such rows out of the "
+                "file, or leave out --memory."
+            )
+        if not self.values:
+            return chunk
+        if not self.values.keys() >= set(texts):
+            raise chunk.error("its labels changed since they were first read.")
+        return replace(chunk, y=np.array([self.values[text] for text in texts]))
+
+
+def no_labels(reader: Reader, y=None) -> DataError:
+    """An error that says how to give the labels of a file."""
+    if reader.kind == "npy":
+        return DataError(f"y is missing; give the labels that go with {reader.name}.")
+    return DataError(
+        f"y={y!r} must be the name of the column of {reader.name} that holds the "
+        f"labels; there are {listed(reader.names, 8)}."
+    )
 
 
 def per_row(value, n: int | None, name: str):
@@ -346,3 +539,100 @@ def per_row(value, n: int | None, name: str):
         value = np.asarray(value)
     check_length(value, n, name)
     return value
+
+
+def error_tables(errors) -> tuple:
+    """No table of errors, one, or two of lower and upper ones."""
+    if errors is None:
+        return ()
+    pair = isinstance(errors, tuple | list) and len(errors) == 2
+    if pair and all(isinstance(e, str | PathLike) or np.ndim(e) == 2 for e in errors):
+        return tuple(errors)
+    return (errors,)
+
+
+def check_errors(table, shape, where: str = "X") -> None:
+    """Refuse errors that are not one for every cell."""
+    if tuple(table.shape) != tuple(shape):
+        raise DataError(
+            f"X_err has shape {tuple(table.shape)}; it must have one error for every "
+            f"cell of {where}, shape {tuple(shape)}."
+        )
+
+
+def _errors_like(X, X_err):
+    """Errors where X lives, an array of another library, and of its kind of number."""
+    if isinstance(X_err, tuple | list) or X_err.ndim != 2:
+        raise DataError(
+            f"X is a {type(X).__name__}; X_err beside it must be one error for every "
+            f"cell, of shape {tuple(X.shape)}. Pairs (down, up) and covariances are "
+            "for data in memory: copy X and X_err to NumPy."
+        )
+    check_errors(X_err, X.shape)
+    errors = like(X_err, X)
+    return errors if errors.dtype == X.dtype else namespace(X).astype(errors, X.dtype)
+
+
+def _errors_of_chunk(X, X_err, where: str) -> tuple:
+    """The errors that a chunk of a program brings, dense or sparse like its rows."""
+    tables = []
+    for table in error_tables(X_err):
+        if is_foreign(X):
+            raise DataError(
+                f"{where}: errors go with NumPy and SciPy arrays; its rows are a "
+                f"{type(X).__name__}."
+            )
+        if sp.issparse(table) and not sp.issparse(X):
+            table = table.toarray()
+        tables.append(table if sp.issparse(table) else np.asarray(table))
+        check_errors(tables[-1], X.shape, where)
+    return tuple(tables)
+
+
+def named_errors(X_err, where: str) -> list[list[str | None]]:
+    """The columns that hold the errors of each feature; two lists where some differ.
+
+    `X_err` maps each feature to its column of errors, to a pair (down, up) of them, or
+    to None where it is exact.
+    """
+    if not isinstance(X_err, dict) or not X_err:
+        raise DataError(
+            f"X is {where}, so X_err must say which columns of it hold the errors: a "
+            "dict of feature to error column, {'mass': 'mass_err'}."
+        )
+    pairs = []
+    for feature, value in X_err.items():
+        pair = (value, value) if value is None or isinstance(value, str) else value
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise DataError(
+                f"X_err has {value!r} for {quoted(feature)}; it must be the name of a "
+                "column, a pair of them (down, up), or None where values are exact."
+            )
+        pairs.append(pair)
+    down, up = map(list, zip(*pairs, strict=True))
+    if both := [name for name in (*down, *up) if name in X_err]:
+        raise DataError(
+            f"X_err names {quoted(both[0])} as a feature and as errors of another; it "
+            "can be one thing only."
+        )
+    return [down] if down == up else [down, up]
+
+
+def error_names(errors: list[list[str | None]]) -> tuple[str, ...]:
+    """All columns that hold errors, each once."""
+    return tuple(dict.fromkeys(n for table in errors for n in table if n is not None))
+
+
+def error_cells(names: list[str | None], columns, n: int) -> np.ndarray:
+    """A table of errors from columns of n rows by name; exact features have error 0."""
+    zeros = np.zeros(n)
+    return np.column_stack([zeros if n is None else columns[n] for n in names])
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Size of a file and time of its last change."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
+    return status.st_size, status.st_mtime_ns

@@ -36,11 +36,11 @@ from wideberth.estimators.one_vs_rest import (
 from wideberth.estimators.scoring import BALANCED, robust_scorer
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import RowsInMemory, read_measured
-from wideberth.grids import read_Cs, read_penalties, read_radii, read_ramps
-from wideberth.notes import not_proven
+from wideberth.path import read_Cs, read_penalties, read_radii, read_ramps
 from wideberth.problem.changes import build_problem
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_jobs, check_number
+from wideberth.results import not_proven
 
 _SELECTIONS = ("best", "one-standard-error")
 

@@ -24,8 +24,7 @@ from wideberth.estimators.one_vs_rest import (
 )
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.training_data import RowsInMemory
-from wideberth.grids import read_levels
-from wideberth.path import follow
+from wideberth.path import follow, read_levels
 from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.solvers.base import Options

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from weakref import WeakKeyDictionary
 
-from wideberth.notes import NullModelWarning
+from wideberth.results import NullModelWarning
 
 _NULL = (
     "Some models of this search are w = 0, constant classifiers: noise or penalty "

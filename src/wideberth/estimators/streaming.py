@@ -149,7 +149,6 @@ class Ask:
     model: Any
     methods: tuple[str, ...]
     kinds: dict[str, tuple]
-    layout: Any = None
     #: Names of the columns, for models that know theirs by name.
     names: list[str] | None = None
     #: Places of the features among the columns of a chunk, if they are in other order.
@@ -167,7 +166,7 @@ class Ask:
             model, names = copy(model), None
             del model.feature_names_in_
         known = None if names is None else list(names)
-        return cls(model, methods, kinds, source.layout, known, order)
+        return cls(model, methods, kinds, known, order)
 
     def __call__(self, chunk: Chunk) -> dict[str, np.ndarray]:
         """What each method says."""
@@ -182,15 +181,13 @@ class Ask:
 
     def about(self, chunk: Chunk, answer: Callable) -> Any:
         """What a function of the model, the rows and their errors says of a chunk."""
-        X, errors = chunk.X, None
+        X = chunk.X
         try:
-            if self.layout is not None:
-                X, errors = self.layout.split(X)
             if self.order is not None:
                 X = X[:, self.order]
             if self.names is not None and not sp.issparse(X):
                 X = _frame(X, self.names)
-            return answer(self.model, X, errors)
+            return answer(self.model, X, chunk.X_err)
         except DataError:
             raise
         except ValueError as error:
@@ -229,7 +226,7 @@ def _order(source: Source, names: list) -> np.ndarray | None:
         return None
     places = {name: k for k, name in enumerate(source.names)}
     absent = [name for name in names if name not in places]
-    if absent or source.layout is not None or len(names) != len(places):
+    if absent or source.brings_errors or len(names) != len(places):
         raise DataError(
             f"The data has the features {listed(source.names, 12)}, and the model was "
             f"trained on {listed(names, 12)}; open it with columns={names!r}."

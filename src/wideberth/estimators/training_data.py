@@ -49,8 +49,7 @@ from wideberth.problem.validation import (
     refuse_text,
 )
 from wideberth.results import Solution
-from wideberth.solve import solve_stated
-from wideberth.solve_chunks import solve_source
+from wideberth.solve import solve_source, solve_stated
 from wideberth.solvers.base import Options
 
 
@@ -216,9 +215,9 @@ class InChunks:
         source = open_labelled(
             X, y, sample_weight=sample_weight, radius=each, X_err=X_err
         )
-        self.radius = _radius_to_train_with(model, radius, source.layout)
+        self.radius = _radius_to_train_with(model, radius, source.brings_errors or None)
         self.error_shape = model.error_shape
-        model.error_shape_ = None if source.layout is None else model.error_shape
+        model.error_shape_ = model.error_shape if source.brings_errors else None
         # Labels stay in the chunks: what is as long as the data may not fit.
         self.X, self.y = source, None
         model.n_features_in_ = source.d

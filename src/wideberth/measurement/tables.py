@@ -188,10 +188,7 @@ class ChunkTable(MeasurementTable):
                 self.classes = reduce(np.union1d, found)
 
     def map(self, question):
-        layout = self.source.layout
-        return self.source.map(
-            _AskedOfChunk(question, layout, self.units, self.classes)
-        )
+        return self.source.map(_AskedOfChunk(question, self.units, self.classes))
 
     def in_units(self, units):
         return replace(self, units=units)
@@ -205,22 +202,19 @@ class _AskedOfChunk:
     """A question about measurements, put to a chunk."""
 
     question: Question
-    layout: Any
     units: Units | None
     classes: np.ndarray | None
 
     def __call__(self, chunk: Chunk):
-        values, errors = chunk.X, 0.0
-        if self.layout is not None:
-            if self.layout.up != self.layout.down:
-                raise chunk.error(
-                    "the errors are a pair (down, up); the population takes one "
-                    "standard error for each cell, such as half their sum."
-                )
-            values, errors = self.layout.split(chunk.X)
+        if len(chunk.errors) == 2:
+            raise chunk.error(
+                "the errors are a pair (down, up); the population takes one "
+                "standard error for each cell, such as half their sum."
+            )
+        errors = chunk.errors[0] if chunk.errors else 0.0
         try:
             values = check_array(
-                values, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
+                chunk.X, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
             )
             part = Measurements(values, *read_variances(errors, values))
         except (TypeError, ValueError) as error:
