@@ -48,7 +48,7 @@ from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.measurement.population import Population
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.measurement.uncertainty import PopulationUncertainty
-from wideberth.noise.polyhedra import Box, CrossPolytope
+from wideberth.noise.shapes import Box, CrossPolytope
 
 #: Of the format; raised when older versions of this package could not read it.
 VERSION = 1
