@@ -559,8 +559,8 @@ cdef class Method:
         """Fold the rows that the next steps will not move across the margin.
 
         Those are farther from it than `settled_moves` times their last move and a usual
-        move, on the side that a_i is on. Only where few enough are left, and no fewer
-        than `least`, is anything done.
+        move, on the side that a_i is on. Nothing is done unless at most half of them, and
+        no fewer than `least`, are left.
         """
         cdef Py_ssize_t i, j, kept = 0, n = self.n, m = self.m
         cdef double reach, usual = sqrt(dot(n, self.change, self.change) / n)
