@@ -48,8 +48,8 @@ class Source(ABC):
     """Rows that can be read again and again, chunk by chunk.
 
     Every read must find the same rows, or answers about different data would be put
-    together as one proof. Files are recognised by size and time of change, all other
-    chunks by their checksums.
+    together as one proof. Rows in files are recognised by size and time of change of
+    the files, everything else by a checksum of every chunk.
     """
 
     #: Rows, where that is known before the first read, and features.
@@ -75,8 +75,7 @@ class Source(ABC):
     watch: Callable[[int], None] | None = None
     #: The kind of the data and where it is, for who prints it.
     _what = ""
-    #: Files that every read opens anew, with size and time of change; None where chunks
-    #: are recognised by their checksums.
+    #: Files that hold X, with size and time of change; None where X is in no file.
     _stamps: dict[str, tuple[int, int]] | None = None
 
     def __init__(self, memory=None):
@@ -129,8 +128,9 @@ class Source(ABC):
         """All chunks, each compared with what it was at the first read."""
         self._check_files()
         for chunk in self.chunks():
-            if not self.stays and self._stamps is None:
-                self._recognise(chunk.number, checksum(chunk), chunk.origin)
+            if not self.stays:
+                found = checksum(chunk, rows=self._stamps is None)
+                self._recognise(chunk.number, found, chunk.origin)
             yield chunk
         self._check_files()
 
@@ -424,15 +424,14 @@ class TableSource(Source):
         named = reader.kind not in ("npy", "libsvm")
         self.names = list(plan.features) if named and not texts else None
         aside = (*plan.texts, *plan.numbers)
-        self.beside, paths = {}, reader.paths
+        self.beside = {}
         for role, name in ROLES.items():
             value = beside.get(role)
             if not (isinstance(value, str) and value in aside):  # no column
-                if isinstance(value, str | PathLike) and paths is not None:
-                    paths = [*paths, os.fspath(value)]
                 value = per_row(value, self.n, name)
             self.beside[role] = value
-        self._stamps = None if paths is None else {p: _stamp(p) for p in paths}
+        if reader.paths is not None:
+            self._stamps = {path: _stamp(path) for path in reader.paths}
         self.brings_radii = self.beside["radius"] is not None
         self.labelled = self.beside["y"] is not None
 
