@@ -120,12 +120,6 @@ LESSONS = [
         "        return found\n",
     ),
     (
-        "What is kept along a path depends on the radii.",
-        "solvers/extended_rows.py",
-        'names = ("rows", "radii", "folded", "intercept")',
-        'names = ("rows", "folded", "intercept")',
-    ),
-    (
         "A path of other data is not followed.",
         "solvers/tied.py",
         "    if not path.mismatch() <= 1 / LITTLE:\n        return None\n",

@@ -25,7 +25,6 @@ from wideberth.problem.certificate import Certificate
 from wideberth.problem.ramp import Ramp, with_cost
 from wideberth.problem.rounding import (
     DualSums,
-    NoiseBounds,
     accurate_sum,
     balance_rounding,
     chain,
@@ -166,10 +165,18 @@ def test_the_dual_value_is_off_by_5_6_3(seed):
     problem, rng = draw(seed)
     w, b, d = sized(rng, 3), -sized(rng), 3
     sums, d_error = drawn_sums(rng), U * sized(rng)
-    reach, support, largest_support, largest_reach = sized(rng, 4)
-    axes, rounding = U * sized(rng, 2)
-    noise = NoiseBounds(reach, support, largest_support, largest_reach, axes, rounding)
+    size, unit, omega, problem.largest_noise = sized(rng, 4)
+    reach, support, largest_support = (
+        size * unit,
+        size * omega,
+        problem.largest_noise * omega,
+    )
+    vars(problem.noise.sets).update(norm_lipschitz=lambda d: unit, norm=lambda w: omega)
+    axes, relative, opened, apart = U * sized(rng, 4)
+    noise = SimpleNamespace(size=size, rounding=relative, axes_error=axes)
+    noise.left_open = lambda w, center: (opened, apart * center)
     s, length, penalty = summation(problem), np.sqrt((w**2).sum()), problem.intercept
+    rounding = g(problem.chain) + max(s, relative)
     off = rounding * reach + g(8 * d + 64) * (length + reach) + axes
     for sizes in (None, tuple(sized(rng, 2))):
         along, largest = sizes or (length * d_error, length * problem.largest_norm)
@@ -181,11 +188,15 @@ def test_the_dual_value_is_off_by_5_6_3(seed):
             center = np.hypot(center, s * sums.weight / np.sqrt(penalty))
         if penalty == 0:
             eta = 5 * s * sums.weight
-            zeta, m = problem.largest_norm + largest_reach, problem.largest_target
+            zeta = problem.largest_norm + problem.largest_lipschitz
+            m = problem.largest_target
             value += eta * (m + largest + largest_support) + (eta * zeta) ** 2
             center += eta * zeta
-        found = dual_rounding(problem, w, b, sums, d_error, noise, sizes)
+        found = dual_rounding(problem, w, b, sums, d_error, noise, True, sizes)
         np.testing.assert_allclose(found, (value, center), rtol=1e-12)
+        found = dual_rounding(problem, w, b, sums, d_error, noise, False, sizes)
+        expected = value + opened, center + apart * center
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", DRAWS)
@@ -264,7 +275,7 @@ def told(monkeypatch):
     """What is handed to the bounds; γ_k is k thousandths, and sums are off by 0.05."""
     handed = {}
 
-    def dual(problem, w, b, sums, d_error, noise, sizes):
+    def dual(problem, w, b, sums, d_error, noise, exact, sizes):
         handed.update(sums=sums, d_error=d_error, noise=noise, sizes=sizes)
         return 1.0, 2.0
 
@@ -281,9 +292,18 @@ def told(monkeypatch):
     return handed
 
 
-def numbers(sums):
-    """All of these sums but the sets themselves."""
-    return [value for name, value in vars(sums).items() if name != "open"]
+def bounds(problem, noise, w):
+    """What the bound on the rounding of a dual point asks of the noise."""
+    sets = problem.noise.sets
+    length, norm = sets.norm_lipschitz(problem.rows.d), sets.norm(w)
+    return (
+        noise.size * length,
+        noise.size * norm,
+        problem.largest_noise * norm,
+        problem.largest_lipschitz,
+        noise.axes_error,
+        1e-3 * problem.chain + max(0.05, noise.rounding),
+    )
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -312,10 +332,8 @@ def test_a_dual_point_is_off_by_what_its_sums_are(seed, sharp, told):
     np.testing.assert_allclose(dual.d, d)
     size, omega = noise.lipschitz(3), noise.support(dual.w)
     rounding = 1e-3 * problem.chain + 0.05
-    expected = NoiseBounds(
-        s * size, s * omega, omega * radius, size * radius, s * 0.03, rounding
-    )
-    np.testing.assert_allclose(numbers(told["noise"]), numbers(expected))
+    expected = s * size, s * omega, omega * radius, size * radius, s * 0.03, rounding
+    np.testing.assert_allclose(bounds(problem, told["noise"], dual.w), expected)
     if sharp and fold is None:
         each = np.abs(problem.rows.X) @ np.abs(dual.w)
         along = relative * (alpha @ each) + 0.02 * np.linalg.norm(dual.w) * mass
@@ -339,9 +357,8 @@ def test_a_dual_point_beside_error_bars_is_off_by_what_its_sets_are(seed, form, 
         roundings.append(problem.folded.noise.rounding)
     size = np.linalg.norm(dual.w)
     rounding = 1e-3 * problem.chain + max(0.05, *roundings)
-    sums = told["noise"]
     expected = (reach, reach * size, largest * size, largest, 0.0, rounding)
-    np.testing.assert_allclose(numbers(sums), expected)
+    np.testing.assert_allclose(bounds(problem, told["noise"], dual.w), expected)
     assert dual.s == 0.0
 
 

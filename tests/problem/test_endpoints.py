@@ -16,13 +16,18 @@ from wideberth.problem.endpoints import (
     Bracket,
     critical_radius,
     critical_scale,
-    is_null,
     null_certificate,
     project,
     saturation_scale,
 )
 from wideberth.problem.rows import as_rows
 from wideberth.solvers.conic import solve_conic
+
+
+def is_null(problem, tol=1e-3):
+    """Whether w* = 0; None where the bracket is on both sides of 1."""
+    bracket = critical_scale(problem, tol=tol)
+    return True if bracket.upper <= 1 else False if bracket.lower > 1 else None
 
 
 @given(problems())

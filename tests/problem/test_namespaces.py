@@ -14,7 +14,7 @@ from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like, scatter
 from wideberth.problem.rows import as_rows
-from wideberth.solvers import proofs
+from wideberth.solvers import batches
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}
 
@@ -91,9 +91,9 @@ def test_the_answer_is_that_of_numpy(xp, intercept, dtype):
 def test_what_is_proven_of_the_rows_is_asked_after_the_run(xp, monkeypatch):
     X, y = tall_data(40_000)
     told, asked = [], []
-    screened = proofs.Decide._screened
+    screened = batches.Decide._screened
     monkeypatch.setattr(
-        proofs.Decide,
+        batches.Decide,
         "_screened",
         lambda self, *given: asked.append(1) or screened(self, *given),
     )
@@ -117,9 +117,9 @@ def test_what_is_proven_of_the_rows_is_asked_after_the_run(xp, monkeypatch):
 def test_dual_weights_are_asked_after_the_run(xp, monkeypatch):
     """They are those of the certificate, and a saved solution brings them along."""
     X, y = tall_data(40_000)
-    asked, alpha = [], proofs.Proof.alpha
+    asked, alpha = [], batches.Proof.alpha
     monkeypatch.setattr(
-        proofs.Proof,
+        batches.Proof,
         "alpha",
         lambda self, *given: asked.append(1) or alpha(self, *given),
     )

@@ -21,7 +21,7 @@ def under_way(barrier, noise, seed, radius=0.1, steps=3):
 
 
 def predicted(engine):
-    """dx of a predictor, its relative move of the room, and what is to be corrected."""
+    """dx of a predictor, its relative move of the dual_slack, and what is to be corrected."""
     block = engine.block
     block.scale(engine)
     weights, per_mu = engine.hinge_curvature()
@@ -39,10 +39,10 @@ def test_steps_keep_the_equations_that_are_linear(barrier, noise):
     engine = under_way(barrier, noise, 0)
     for _ in range(4):
         assert engine.step()
-        scale = np.abs(engine.force).max()
-        difference = engine.force[0] - engine.force[1]
+        scale = np.abs(engine.multiplier).max()
+        difference = engine.multiplier[0] - engine.multiplier[1]
         np.testing.assert_allclose(difference, engine.slack, atol=1e-9 * scale)
-        np.testing.assert_allclose(engine.room.sum(axis=0), 1.0, atol=1e-12)
+        np.testing.assert_allclose(engine.dual_slack.sum(axis=0), 1.0, atol=1e-12)
         slack = 1 - engine.block.rows.products(engine.x)
         np.testing.assert_allclose(engine.slack, slack, atol=1e-9 * scale)
         combined = engine.block.rows.combine(engine.alpha) + engine.block.rows.folded
@@ -55,14 +55,14 @@ def test_a_predictor_solves_the_linear_form_of_its_pairs(barrier):
     """From (a + da)(q + dq) ≈ aq + a·dq + q·da = 0, and p + dp − (q + dq) = u + du."""
     engine = under_way(barrier, "l2", 1)
     dx, rate, lifts = predicted(engine)
-    error = engine.room * lifts
-    d_room, d_force = engine.room * rate, -engine.force * (1 + rate)
-    np.testing.assert_allclose(d_room[0], -d_room[1], atol=1e-12)
-    np.testing.assert_allclose(error, -d_room * d_force, atol=1e-12)
-    force = engine.force + d_force
+    error = engine.dual_slack * lifts
+    d_slack, d_multiplier = engine.dual_slack * rate, -engine.multiplier * (1 + rate)
+    np.testing.assert_allclose(d_slack[0], -d_slack[1], atol=1e-12)
+    np.testing.assert_allclose(error, -d_slack * d_multiplier, atol=1e-12)
+    multiplier = engine.multiplier + d_multiplier
     slack = engine.slack - engine.block.rows.products(dx)
-    scale = np.abs(engine.force).max()
-    np.testing.assert_allclose(force[0] - force[1], slack, atol=1e-9 * scale)
+    scale = np.abs(engine.multiplier).max()
+    np.testing.assert_allclose(multiplier[0] - multiplier[1], slack, atol=1e-9 * scale)
 
 
 @pytest.mark.parametrize("barrier", BARRIERS)
@@ -76,8 +76,8 @@ def test_mu_after_a_predictor_is_told_without_taking_it(barrier, radius, steps):
     longest = min(1.0, engine.block.longest())
     for rates in (rate, -1 - rate):
         longest = min(longest, 1 / max(-rates.min(), 1.0))
-    room = engine.room * (1 + longest * rate)
-    force = engine.force * (1 - longest * (1 + rate))
+    dual_slack = engine.dual_slack * (1 + longest * rate)
+    multiplier = engine.multiplier * (1 - longest * (1 + rate))
     units = 1.0 if engine.barrier is None else engine.barrier
-    after = float((units * room * force).mean())
+    after = float((units * dual_slack * multiplier).mean())
     assert target == pytest.approx(mu * min(max(after / mu, 0.0), 1.0) ** 3, rel=1e-8)

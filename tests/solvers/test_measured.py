@@ -436,7 +436,11 @@ def test_a_step_that_ends_in_no_number_is_taken_back(monkeypatch):
     w, alpha, gap = engine.w.copy(), engine.alpha.copy(), engine.relative_gap
 
     def lost(self):
-        self.x, self.room, self.gap = self.x * np.nan, self.room * np.nan, np.nan
+        self.x, self.dual_slack, self.gap = (
+            self.x * np.nan,
+            self.dual_slack * np.nan,
+            np.nan,
+        )
         return True
 
     monkeypatch.setattr(InteriorPoint, "_step", lost)

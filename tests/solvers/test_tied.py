@@ -16,7 +16,7 @@ from wideberth.solvers.interior import InteriorPoint, class_barrier
 from wideberth.solvers.tied import (
     CentralPath,
     OnPath,
-    centred_force,
+    centred_multipliers,
     is_tied,
     solve_tied,
 )
@@ -64,8 +64,12 @@ def test_a_step_reads_the_rows_three_times(sparse, radius):
         assert problem.rows.passes.rows_touched - before == 3 * problem.n
         assert table.step()
         np.testing.assert_allclose(blocks.x, table.x, rtol=1e-7, atol=1e-10)
-        np.testing.assert_allclose(blocks.room, table.room, rtol=1e-5, atol=1e-10)
-        np.testing.assert_allclose(blocks.force, table.force, rtol=1e-5, atol=1e-10)
+        np.testing.assert_allclose(
+            blocks.dual_slack, table.dual_slack, rtol=1e-5, atol=1e-10
+        )
+        np.testing.assert_allclose(
+            blocks.multiplier, table.multiplier, rtol=1e-5, atol=1e-10
+        )
 
 
 def test_classes_weigh_the_same_in_the_barrier():
@@ -101,7 +105,7 @@ def test_a_rare_class_does_not_end_every_step():
 @pytest.mark.parametrize("mu", [1e-12, 1e-3, 10.0])
 def test_centred_pairs_solve_their_equations(mu):
     slack = np.array([-1e6, -3.0, -1e-9, 0.0, 1e-9, 0.5, 1e6])
-    p, q = centred_force(slack, mu)
+    p, q = centred_multipliers(slack, mu)
     assert min(p.min(), q.min()) > 0
     np.testing.assert_allclose(mu / p + mu / q, 1.0, rtol=1e-12)  # 1−a and a
     np.testing.assert_allclose(p - q, slack, rtol=1e-9, atol=4 * mu * 1e-15)
@@ -119,13 +123,13 @@ def test_a_path_carried_over_to_its_own_rows_is_where_it_was(radius):
     X, y = rare_class(3_000)
     problem = Problem.from_data(X, y, C=1.0, radius=radius, intercept=0.0)
     path = on_path(problem)
-    products = path.room * path.force / path.held
+    products = path.dual_slack * path.multiplier / path.held
     assert np.sqrt(np.mean((products - 1) ** 2)) <= 0.1
     before = problem.rows.passes.rows_touched
     other = path.carried_over(problem)
     assert problem.rows.passes.rows_touched == before + problem.n
     assert other.mismatch() < 0.1
-    np.testing.assert_allclose(other.room.sum(axis=0), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(other.dual_slack.sum(axis=0), 1.0, rtol=1e-12)
     np.testing.assert_allclose(
         other.combined,
         other.block.rows.combine(other.alpha) + other.block.rows.folded,

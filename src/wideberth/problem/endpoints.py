@@ -2,21 +2,22 @@
 
 Null model (theory §2, §14). At w = 0 only b is left to choose; it is a weighted
 quantile of the targets. With the slacks u_i = m_i − y_i b at the best b, the dual
-optima of that problem form a face A: α_i = c_i where u_i > 0, α_i = 0 where u_i < 0,
-and tied samples, of u_i = 0, have any 0 ≤ α_i ≤ c_i that balance the others:
+optima of that problem form a face A: α_i = c_i where u_i > 0, α_i = 0 where u_i < 0.
+Tied samples, those with u_i = 0, have any 0 ≤ α_i ≤ c_i that balance the others:
 Σα_i y_i = λ_b b. In classification the tied samples are the majority class, where the
-classes differ in weight by more than λ_b, and none elsewhere. Then
+classes differ in weight by more than λ_b; otherwise there are none. Then
 
     w* = 0   ⟺   some α ∈ A has Ω°(d(α)) ≤ s(α)   ⟺   t* ≤ 1,
-    t* = min_{α∈A} Ω°(d(α)) / s(α),   the factor on the radii at which the model dies.
+    t* = min_{α∈A} Ω°(d(α)) / s(α),   the factor on the radii from which on w* = 0.
 
-A norm penalty s₀Ω(w) asks for Ω°(d(α)) ≤ s₀ + s(α) alone, which then depends on C
+With a norm penalty s₀Ω(w) the condition is Ω°(d(α)) ≤ s₀ + s(α), which depends on C
 (theory §10).
 
-One point in A: closed form. Otherwise t* is bracketed: any α ∈ A bounds it from above,
-and any direction w from below (the t at which min_{α∈A} ⟨w,d(α)⟩ − tΩ(w)s(α) vanishes,
-a knapsack solved by one sort). The pairs come from accelerated projected gradient
-descent on ½dist(d(α), tsU)² over A, t following the lower bound.
+If A is one point, t* has a closed form. Otherwise t* is bracketed: any α ∈ A bounds it
+from above, and any direction w from below, by the t at which the minimum over A of
+⟨w,d(α)⟩ − tΩ(w)s(α), a knapsack problem solved by one sort, is 0. The pairs (α, w) come
+from accelerated projected gradient descent on ½dist(d(α), tsU)² over A, where t is the
+lower bound so far.
 """
 
 from __future__ import annotations
@@ -114,10 +115,10 @@ def null_certificate(
 ) -> np.ndarray | None:
     """Return α ∈ A with Ω°(d(α)) ≤ s(α), which proves w* = 0, or None.
 
-    Exact where A is a point, and where it is α = 0: samples of no weight, or a free
-    intercept that puts all samples of any weight beyond their targets. Otherwise the
-    middle of A is tried, and where a `start` is given its projection on A and
-    `max_iter` steps from there; None then decides nothing, and `is_null` says more.
+    None disproves it where A is one point. Otherwise only the middle of A was tried,
+    and with a `start` its projection on A and `max_iter` steps from there: None then
+    decides nothing, and `critical_scale` brackets t*. Where α = 0 is in A, as without
+    any weight, it is the proof.
     """
     face, fold = Face.of(problem), problem.folded
     middle = face.whole(face.middle)
@@ -134,31 +135,22 @@ def null_certificate(
     return descent.best if descent.upper <= 1 else None
 
 
-def is_null(problem: Problem, *, tol=1e-3, max_iter=200) -> bool | None:
-    """Whether w* = 0; None where the bracket stays undecided after `max_iter`."""
-    bracket = critical_scale(problem, tol=tol, max_iter=max_iter, threshold=1.0)
-    if bracket.upper <= 1:
-        return True
-    return False if bracket.lower > 1 else None
-
-
 def saturation_scale(problem: Problem) -> float:
-    """Return the largest factor f up to which, under weights f·c, all α stay put.
+    """Return the largest factor f on the weights up to which every α_i is at a bound.
 
-    For small f every α_i is at a bound: f·c_i where its slack at w = 0 is positive, as
-    that of all samples in classification, and 0 where it is negative. w(fα) = f·w(α),
-    so the slacks are m_i − fψ_i at (w, b)(α), and f is where the first of them
-    vanishes. With a free intercept b may follow; f is 0 where a sample is tied at
-    w = 0, as in classes of different weight (a path then starts by a rule of its own).
-    A norm penalty leaves w = 0 up to some f, which is returned: from there on samples
-    differ. f is 0 beside folded samples, whose weights stay what they are.
+    For small f, α_i is f·c_i where the slack at w = 0 is positive, as for all samples
+    in classification, and 0 where it is negative. Since w(fα) = f·w(α), the slacks are
+    m_i − fψ_i at (w, b)(α), and f is where the first of them becomes 0; a free b may
+    move with f. The result is 0 where a sample is tied at w = 0, as in classes of
+    different weight, and beside folded samples, whose weights do not change. With a
+    norm penalty w = 0 up to some f, which is returned.
     """
     if problem.folded is not None:
         return 0.0
     if problem.penalty > 0:
         return _surely_null(problem)
     push = float((problem.weights * problem.rows.norms() ** 2).max())
-    # Margins of about 1 lose no digits beside 1.
+    # In this unit margins are about 1, and lose no digits beside targets of 1.
     unit = 2.0 ** -np.frexp(push)[1] if 0 < push < np.inf else 1.0
     problem = problem.with_weights(unit * problem.weights)
     face = _face_of_small_weights(problem)
@@ -183,33 +175,24 @@ def _face_of_small_weights(problem: Problem) -> Face:
 def _separated(targets, margins, y, above) -> float:
     """The largest f at which some b puts samples `above` at slacks ≥ 0, others at ≤ 0.
 
-    With places p_i = y_i(m_i − fψ_i) these ask for b ≤ p_i or b ≥ p_i. The least of the
-    first less the largest of the second is concave in f: tangents from the right lead
-    to where it vanishes.
+    With p_i(f) = y_i(m_i − fψ_i) these ask for b ≤ p_i or for b ≥ p_i. The least of the
+    first minus the largest of the second is concave in f. Newton's steps from f = ∞
+    lead to its zero along lines p_i − p_j.
     """
-    highest, lowest = above == (y > 0), above != (y > 0)
-    if not (highest.any() and lowest.any()):
+    highest = np.flatnonzero(above == (y > 0))
+    lowest = np.flatnonzero(above != (y > 0))
+    if not (highest.size and lowest.size):
         return np.inf
-
-    def room(f: float) -> tuple[float, float]:
-        places = y * (targets - f * margins)
-        i = np.flatnonzero(highest)[np.argmin(places[highest])]
-        j = np.flatnonzero(lowest)[np.argmax(places[lowest])]
-        slope = y[j] * margins[j] - y[i] * margins[i]
-        return float(places[i] - places[j]), float(slope)
-
-    f = 1.0
+    f, values, slopes = np.inf, y * targets, -y * margins
+    places = slopes  # in their order as f grows
     for _ in range(MOST_STEPS):
-        if room(f)[0] < 0:
+        i = highest[np.argmin(places[highest])]
+        j = lowest[np.argmax(places[lowest])]
+        slope = slopes[i] - slopes[j]
+        ahead = (values[j] - values[i]) / slope if slope < 0 else np.inf
+        if ahead >= f:
             break
-        f *= 2
-    else:
-        return np.inf
-    for _ in range(MOST_STEPS):
-        width, slope = room(f)
-        if width >= 0 or slope >= 0:
-            break
-        f -= width / slope
+        f, places = ahead, values + ahead * slopes
     return max(f, 0.0)
 
 
@@ -229,28 +212,27 @@ def critical_scale(
     *,
     tol=1e-3,
     max_iter=200,
-    threshold: float | None = None,
     start: np.ndarray | None = None,
 ) -> Bracket:
     """Bracket t*, the factor on the radii from which on w* = 0.
 
-    Stops at relative width `tol`, or as soon as `threshold` lies outside the bracket.
-    An α that proves w* = 0 under radii not far away is a good `start`.
+    Stops at relative width `tol`. An α that proves w* = 0 under radii not far away is a
+    good `start`.
     """
     face, problem = Face.of(problem), problem.about_measurements()
     if not face.tied.size:
         return Bracket(*problem.null_bracket(face.fixed))
-    descent = _FaceDescent(problem, face, start)
-    return descent.run(max_iter, tol, threshold)
+    return _FaceDescent(problem, face, start).run(max_iter, tol)
 
 
 @dataclass(frozen=True)
 class Face:
-    """The dual optima at w = 0.
+    """The face A of dual optima at w = 0.
 
-    Samples `tied` have any α_i between 0 and `caps` = c_i, up to one condition on their
-    sum; the others are `fixed`. What varies is β_i = α_i where y_i = 1, and β_i = c_i −
-    α_i where y_i = −1, so that the condition is Σβ_i = `mass`; None without a b.
+    Samples `tied` have any α_i between 0 and `caps` = c_i that meet one condition on
+    their sum; the α of the others are `fixed`. The variables are β_i = α_i where
+    y_i = 1, and β_i = c_i − α_i where y_i = −1, so that the condition is Σβ_i = `mass`;
+    None without an intercept.
     """
 
     fixed: np.ndarray  # α of all samples, 0 where tied
@@ -261,7 +243,7 @@ class Face:
 
     @classmethod
     def of(cls, problem: Problem) -> Face:
-        """That of a problem."""
+        """The face of a problem."""
         y, c, slack = problem.y, problem.weights, problem.targets
         if problem.intercept is not None:
             b = problem.best_intercept(slack)
@@ -282,7 +264,7 @@ class Face:
 
     @property
     def middle(self) -> np.ndarray:
-        """β in the middle: alike shares of all weights."""
+        """β in the middle: the same share of every weight."""
         if self.mass is None:
             return 0.5 * self.caps
         return self.caps * (self.mass / accurate_sum(self.caps))
@@ -304,11 +286,6 @@ class Face:
             return np.clip(beta, 0.0, self.caps)
         return project(beta, self.caps, self.mass)
 
-    def project_alpha(self, alpha: np.ndarray) -> np.ndarray:
-        """The β nearest to dual weights of all samples."""
-        own = alpha[self.tied]
-        return self.project(np.where(self.flipped, self.caps - own, own))
-
     def least(self, scores: np.ndarray) -> np.ndarray:
         """The β of the face with the least ⟨scores, β⟩."""
         if self.mass is None:
@@ -321,7 +298,10 @@ class _FaceDescent:
 
     def __init__(self, problem: Problem, face: Face, start=None):
         self.problem, self.face = problem, face
-        self.free = face.middle if start is None else face.project_alpha(start)
+        self.free = face.middle
+        if start is not None:
+            own = start[face.tied]
+            self.free = face.project(np.where(face.flipped, face.caps - own, own))
         self.ahead, self.momentum = self.free, 1.0
         norms = problem.rows.norms()[face.tied]
         self.lipschitz = float(norms.max(initial=1e-150) ** 2)
@@ -329,10 +309,8 @@ class _FaceDescent:
         self.last: np.ndarray | None = None
         self.first_upper = self.upper = problem.null_bracket(self.best)[1]
 
-    def run(
-        self, max_iter: int, tol: float = 0.0, threshold: float | None = None
-    ) -> Bracket:
-        """Steps until the bracket is as narrow as `tol`, or beside the threshold."""
+    def run(self, max_iter: int, tol=0.0, threshold: float | None = None) -> Bracket:
+        """Take steps until the bracket is narrow, or the threshold is outside of it."""
         bracket = Bracket(self.lower, self.upper)
         for _ in range(max_iter):
             decided = threshold is not None and not (
@@ -348,14 +326,13 @@ class _FaceDescent:
         """One projected gradient step, then the bounds at its result."""
         value, gradient, _ = self._evaluate(self.ahead)
         steepest = self._steepest()
-        for _ in range(MOST_STEPS // 4):  # a w(α) that is not exact may never fit
+        for _ in range(MOST_STEPS):
             moved = self.face.project(self.ahead - gradient / self.lipschitz)
             change = moved - self.ahead
             new_value, _, w = self._evaluate(moved)
             model = value + gradient @ change + 0.5 * self.lipschitz * (change @ change)
-            if new_value <= model + sum_rounding(self.problem.n) * abs(value):
-                break
-            if self.lipschitz >= steepest:
+            fits = new_value <= model + sum_rounding(self.problem.n) * abs(value)
+            if fits or self.lipschitz >= steepest:  # which a rough w(α) may not fit
                 break
             self.lipschitz *= 2
         if gradient @ (moved - self.free) > 0:

@@ -48,7 +48,6 @@ from wideberth.problem.limits import TINY
 from wideberth.problem.rounding import (
     OFF,
     DualSums,
-    NoiseBounds,
     accurate_sum,
     dual_rounding,
     null_rounding,
@@ -408,7 +407,10 @@ class Problem:
             d = d + fold.d
             d_error += fold.rounding + gamma(1) * (mass + fold.mass)
         noise = self.noise.sum(feasible) + self.outside
-        w, bounds = self._nearest(noise, d, near, sums.total)
+        # Beside a null model w(α) is 0 if the sum of the sets as given contains d.
+        null = near is not None and not near.any() and noise.gauge(d, 1.0)[1] <= 1
+        worth = max(sums.total, 0.0)  # which ½‖w(α)‖² is subtracted from
+        w = np.zeros_like(d) if null else noise.closest(d, near, worth=worth)
         b, penalty = 0.0, 0.0
         if self.intercept:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
@@ -423,7 +425,7 @@ class Problem:
             along = relative * accurate_sum(feasible * each)
             along += turned * float(np.linalg.norm(w)) * mass
             sizes = along, largest(each)
-        error, center = dual_rounding(self, w, b, sums, d_error, bounds, sizes)
+        error, center = dual_rounding(self, w, b, sums, d_error, noise, null, sizes)
         if not w.any() and well_inside(self, d, noise, sums, d_error):
             error = null_rounding(self, b, sums)
         return DualPoint(feasible, d, noise.scale, w, b, value, error, center)
@@ -439,30 +441,6 @@ class Problem:
             total, size = total + fold.total, size + fold.size
             weight += fold.weight
         return DualSums(total, size, weight)
-
-    def _nearest(
-        self, noise: SumOfSets, d: np.ndarray, near, total: float
-    ) -> tuple[np.ndarray, NoiseBounds]:
-        """w(α), the shortest d − δ with δ in a sum of sets, and what bounds its errors.
-
-        `total` = Σα_im_i is what ½‖w(α)‖² is taken from. Beside a null model w(α) is 0
-        if the sum of the sets as given contains d.
-        """
-        null = near is not None and not near.any() and noise.gauge(d, 1.0)[1] <= 1
-        worth = max(total, 0.0)
-        w = np.zeros_like(d) if null else noise.closest(d, near, worth=worth)
-        sets = self.noise.sets
-        length, norm = sets.norm_lipschitz(self.rows.d), sets.norm(w)
-        bounds = NoiseBounds(
-            reach=noise.size * length,
-            support=noise.size * norm,
-            largest_support=self.largest_noise * norm,
-            largest_reach=self.largest_noise * length,
-            axes=noise.axes_error,
-            rounding=gamma(self.chain) + max(totals_rounding(self), noise.rounding),
-            open=None if null else noise,
-        )
-        return w, bounds
 
     def stretched(self, dual: DualPoint, sharp=False) -> DualPoint:
         """The best feasible multiple tα, D(tα) = tΣα_im_i − ½t²(‖w‖² + λ_b b²).
@@ -514,7 +492,7 @@ class Problem:
 
     def robust_margins(self, w: np.ndarray, b: float = 0.0) -> np.ndarray:
         """ψ_i(w,b)."""
-        return self.targets - self.at(w, b).slack
+        return self.targets - self.slack(w, b)
 
     def worst_case(self, w: np.ndarray) -> np.ndarray:
         """δ_i ∈ ρ_iU_i that hurts sample i most under w, one in a row (theory §1)."""

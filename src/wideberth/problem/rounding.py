@@ -30,7 +30,7 @@ OFF = 4
 
 
 def accurate_sum(values) -> float:
-    """Sum in two levels; relative error at most `sum_rounding(n)` of Σ|values|."""
+    """Sum in two levels; the error is at most `sum_rounding(n)` times Σ|values|."""
     xp, n = namespace(values), values.shape[0]
     if n < _SUM_BLOCK:
         return float(np.add.reduce(values) if xp is np else xp.sum(values))
@@ -42,8 +42,8 @@ def accurate_sum(values) -> float:
 def summed(term: Callable, *vectors) -> float:
     """Σ term(vectors), entry by entry, with the error of `accurate_sum`.
 
-    In blocks, whose intermediate values stay in the cache: with few features memory
-    that is new costs more than a product with all rows.
+    It is computed in blocks, whose intermediate values stay in the cache: with few
+    features, fresh memory costs more time than a product with all rows.
     """
     n = vectors[0].shape[0]
     if n <= BLOCK_ROWS or is_foreign(vectors[0]):
@@ -111,20 +111,17 @@ def _active_rounding(problem: Problem, w, b, supports, slack, sizes) -> float:
     """Σc_i times the error of slack i, over those that may be active."""
     scale = _length(w) if sizes is None else 1.0
     sizes = problem.rows.norms() if sizes is None else sizes
-    added = _noise_rounding(problem, w)
-    targets = _target_sizes(problem)
-    # What differs from sample to sample is cut into blocks with the rest.
-    each = {"added": added, "targets": targets}
-    each = {name: part for name, part in each.items() if getattr(part, "ndim", 0)}
+    parts = [_noise_rounding(problem, w), _target_sizes(problem)]
+    if not is_foreign(slack):  # which are cut into blocks with the rest
+        parts = [np.broadcast_to(part, slack.shape) for part in parts]
 
-    def weighted(sizes, supports, slack, weights, *parts):
-        own = {"added": added, "targets": targets} | dict(zip(each, parts, strict=True))
-        error = _per_slack(problem, b, scale * sizes, supports, own["targets"])
-        error += own["added"]
-        # Inactive ones, whatever the rounding, add nothing.
+    def weighted(sizes, supports, slack, weights, added, targets):
+        error = _per_slack(problem, b, scale * sizes, supports, targets)
+        error += added
+        # Slacks that are negative whatever the rounding add nothing.
         return masked(slack > -error, error) * weights
 
-    return summed(weighted, sizes, supports, slack, problem.weights, *each.values())
+    return summed(weighted, sizes, supports, slack, problem.weights, *parts)
 
 
 def primal_rounding(
@@ -164,7 +161,7 @@ class DualSums:
 
 
 def balance_rounding(problem: Problem, sums: DualSums) -> float:
-    """How much of Σα_i rounding may put off a balance Σα_i y_i that has to be 0."""
+    """Bound on |Σα_i y_i| beside a free intercept, where it would be 0 exactly."""
     g = totals_rounding(problem)
     return (OFF + 1) * g * sums.weight if problem.intercept == 0 else 0.0
 
@@ -197,49 +194,46 @@ def null_rounding(problem: Problem, b, sums: DualSums) -> float:
     return error
 
 
-@dataclass(frozen=True)
-class NoiseBounds:
-    """What the bound on the rounding of a dual point asks of the noise.
-
-    `reach` = Σα_iL_i is how far it can move w(α), `support` = Σα_iκ_i(w); the largest
-    κ_i(w) and L_i of a sample; `axes` what the axes may add to the error of w(α), and
-    the relative error of sums over the noise of all samples; `open` is the sum itself,
-    where its sets are known by factors.
-    """
-
-    reach: float
-    support: float
-    largest_support: float
-    largest_reach: float
-    axes: float
-    rounding: float
-    open: SumOfSets | None = None
-
-
 def dual_rounding(
-    problem: Problem, w, b, sums: DualSums, d_error, noise: NoiseBounds, sizes=None
+    problem: Problem,
+    w,
+    b,
+    sums: DualSums,
+    d_error: float,
+    noise: SumOfSets,
+    exact: bool,
+    sizes: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
-    """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂α_i = m_i − ψ_i, −κ_i(w) by noise."""
+    """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂α_i = m_i − ψ_i, −κ_i(w) by noise.
+
+    `noise` is Σα_iρ_iU_i and the sets outside the hinges. With `exact`, w is the point
+    nearest to d for certain. `sizes` bound ⟨w,δd⟩ for the error δd of d, and the
+    largest Σ_j|w_jz_ij|, more sharply than ‖w‖ does.
+    """
     g, norm_w, weight = totals_rounding(problem), _length(w), sums.weight
-    prox_error = gamma(8 * problem.rows.d + 64) * (norm_w + noise.reach)
-    # L_α of the user's axes differs by at most sH‖w‖: its minimum by what moving the
+    sets, d = problem.noise.sets, problem.rows.d
+    reach = noise.size * sets.norm_lipschitz(d)  # of Σα_iρ_iU_i: Σα_iL_i
+    relative = gamma(problem.chain) + max(g, noise.rounding)
+    prox_error = gamma(8 * d + 64) * (norm_w + reach)
+    # In the user's axes L_α differs by at most sH‖w‖: its minimum by what moving the
     # centre by sH would change.
-    center = d_error + noise.rounding * noise.reach + prox_error + noise.axes
-    error = g * (sums.size + weight * abs(b)) + noise.rounding * noise.support
+    center = d_error + relative * reach + prox_error + noise.axes_error
+    error = g * (sums.size + weight * abs(b)) + relative * noise.size * sets.norm(w)
     along, largest = sizes or (norm_w * d_error, norm_w * problem.largest_norm)
     error += along + norm_w * (center - d_error) + center * center
-    error += gamma(problem.rows.d + 4) * norm_w * norm_w
+    error += gamma(d + 4) * norm_w * norm_w
     if problem.intercept:
         center = float(np.hypot(center, g * weight / np.sqrt(problem.intercept)))
         error += g * weight / problem.intercept * (g * weight)
         error += 4 * g * problem.intercept * b * b
     elif problem.intercept is not None:
-        # Σα_i y_i = 0 holds up to rounding; so far is α from where it is exact:
+        # Σα_i y_i = 0 holds up to rounding; α is at most so far from where it is exact:
         moved = (OFF + 1) * g * weight
-        steepest = problem.largest_target + largest + noise.largest_support
-        shift = moved * (problem.largest_norm + noise.largest_reach)
+        support = problem.largest_noise * sets.norm(w)
+        steepest = problem.largest_target + largest + support
+        shift = moved * (problem.largest_norm + problem.largest_lipschitz)
         error, center = error + moved * steepest + shift * shift, center + shift
-    if noise.open is not None:
-        opened, apart = noise.open.left_open(w, center)
+    if not exact:
+        opened, apart = noise.left_open(w, center)
         error, center = error + opened, center + apart
     return error, center

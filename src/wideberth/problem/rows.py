@@ -383,7 +383,7 @@ class Rows(ABC):
 
         By products of dense batches.
         """
-        root, size = namespace(a).sqrt(a), min(self._dense_rows, self.n)
+        root, size = namespace(a).sqrt(a), max(min(self._dense_rows, self.n), 1)
         buffer = None if self._foreign else np.empty((size, self.d))
         for rows, block in self._pieces(size):
             if buffer is None:

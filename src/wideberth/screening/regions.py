@@ -41,13 +41,7 @@ class NoiseCurvature:
 
     s: float
     v: np.ndarray
-    #: Zv as a vector and a factor: for ℓ2 noise v is parallel to w_α: no pass.
-    along: np.ndarray
-    factor: float
-
-    def tilt(self, rows) -> np.ndarray:
-        """⟨v,z_i⟩ of the selected rows."""
-        return self.along[rows] * self.factor
+    tilt: np.ndarray  # Zv
 
 
 @dataclass(frozen=True)
@@ -69,11 +63,10 @@ class Region:
         sigma, stretch, kappa = units.sigma, units.stretch, units.kappa
         curvature, anchor = self.curvature, self.anchor
         if curvature is not None:  # s and Zv scale like α‖x‖ and like ‖x‖
-            curvature = replace(
-                curvature,
-                s=units.sample_weight(curvature.s) * sigma / stretch,
-                v=stretch * curvature.v,
-                factor=stretch * sigma / kappa * curvature.factor,
+            curvature = NoiseCurvature(
+                units.sample_weight(curvature.s) * sigma / stretch,
+                stretch * curvature.v,
+                stretch * sigma * curvature.tilt,
             )
         return replace(
             self,
@@ -157,11 +150,17 @@ def curved_region(problem: Problem, pair: Pair) -> Region:
         return ball
     shape = problem.noise.shape
     lipschitz = shape.lipschitz(problem.rows.d)
-    v, along, factor = _subgradient(problem, dual, ball)
+    norm = float(np.linalg.norm(dual.w))
+    parallel = problem.noise.isotropic and norm > 0
+    v = dual.w / norm if parallel else (dual.d - dual.w) / s
     size = shape.dual_norm(v) * (1 + gamma(4 * problem.rows.d + 8))
     if not np.isfinite(size):
         return ball
-    v, factor = v / max(size, 1.0), factor / max(size, 1.0)
+    v = v / max(size, 1.0)
+    if parallel and ball.anchor is not None:  # v is a multiple of w_α: no pass
+        tilt = ball.anchor[1] / (norm * max(size, 1.0))
+    else:
+        tilt = problem.rows.margins(v)
     # s(Ω(w) − ⟨v,w⟩) is off by ‖w‖ times that of sv = d − w_α, of s and of scaling v.
     error = 2 * dual.center_rounding + s * max(size - 1.0, 0.0) * lipschitz
     square = ball.radius * ball.radius + error * ball.norm_bound
@@ -170,7 +169,7 @@ def curved_region(problem: Problem, pair: Pair) -> Region:
         ball,
         radius=radius,
         norm_bound=ball.norm_bound + radius - ball.radius,
-        curvature=NoiseCurvature(s, v, along, factor),
+        curvature=NoiseCurvature(s, v, tilt),
     )
 
 
@@ -184,12 +183,3 @@ def build_region(kind: str, problem: Problem, pair: Pair) -> Region:
             f"region={kind!r} is not known; choose one of {sorted(REGIONS)}."
         )
     return REGIONS[kind](problem, pair)
-
-
-def _subgradient(problem, dual, ball) -> tuple[np.ndarray, np.ndarray, float]:
-    """v, and Zv as a vector and a factor."""
-    norm = float(np.linalg.norm(dual.w))
-    if problem.noise.isotropic and norm > 0:
-        return dual.w / norm, ball.anchor[1], 1 / norm
-    v = (dual.d - dual.w) / dual.s
-    return v, problem.rows.margins(v), 1.0

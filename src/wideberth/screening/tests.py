@@ -111,8 +111,8 @@ def tilted(problem: Problem, region: Region) -> Test:
     def bounds(rows: RowIndex) -> Bounds:
         terms = RowTerms.of(problem, region, rows)
         rho = terms.radii
-        inside = terms.squares - 2 * rho * curvature.tilt(rows) + rho * rho * v_square
-        length = np.sqrt(_positive(inside + terms.root_slack))
+        inside = terms.squares - 2 * rho * curvature.tilt[rows] + rho * rho * v_square
+        length = np.sqrt(np.maximum(inside + terms.root_slack, 0.0))
         level = terms.margins - rho * v_center
         # t = min(r, s‖q‖/2ρ), written so that ρ = 0 gives t = r.
         t = r * np.minimum(1.0, s * length / np.maximum(2 * rho * r, TINY))
@@ -131,12 +131,11 @@ def ellipsoid(problem: Problem, region: Region) -> Test:
 
     def bounds(rows: RowIndex) -> Bounds:
         terms = RowTerms.of(problem, region, rows)
-        rho, pull = terms.radii, shape.cross[rows] * shape.cross_factor
-        inside = pull * (shape.gain * pull - (2 * shape.boost) * rho)
-        inside += shape.squares(terms, rows)
-        inside += rho * rho * shape.v_square + terms.extra
-        inside += terms.root_slack
-        swing = shape.radius * np.sqrt(_positive(inside))
+        rho, cross = terms.radii, shape.cross[rows]
+        inside = cross * (shape.gain * cross - (2 * shape.boost) * rho)
+        inside += shape.squares[rows] + rho * rho * shape.v_square
+        inside += terms.extra + terms.root_slack
+        swing = shape.radius * np.sqrt(np.maximum(inside, 0.0))
         swing += terms.slack
         level = shape.margins[rows] - rho * shape.v_center
         if terms.extra:
@@ -156,43 +155,41 @@ class _QuadraticRegion:
     radius: float
     margins: np.ndarray  # Ze
     v_center: float  # ⟨v,e⟩
-    cross: np.ndarray  # ZB⁻¹v, up to a factor
-    cross_factor: float
+    cross: np.ndarray  # ZB⁻¹v
     gain: float
     boost: float  # A⁻¹v = boost·B⁻¹v
     v_square: float  # vᵀA⁻¹v
-    reduced_squares: np.ndarray | None  # ‖z_i‖² in the metric B⁻¹; None for ℓ2
-    diagonal: float  # B, for ℓ2
+    squares: np.ndarray  # ‖z_i‖² in the metric B⁻¹
 
     @classmethod
     def of(
         cls, problem: Problem, region: Region, curvature: NoiseCurvature
     ) -> _QuadraticRegion:
         noise, v, d = problem.noise.shape, curvature.v, problem.rows.d
-        isotropic = noise.isotropic
-        squares = np.broadcast_to(noise.squares, (d,))
-        scales = np.sqrt(squares)
+        tau_squares = np.broadcast_to(noise.squares, (d,))
+        scales = np.sqrt(tau_squares)
         largest = noise.support(region.w) + region.radius * noise.lipschitz(d)
         kappa = curvature.s / (2 * largest * (1 + gamma(d + 8))) if largest > 0 else 0.0
-        diagonal = 1 + kappa * squares
+        diagonal = 1 + kappa * tau_squares
         u = np.divide(v, scales, out=np.zeros(d), where=scales > 0)
         # 1 − κvᵀB⁻¹v, as a sum of non-negative terms.
         rest = float(np.sum(u * u / diagonal)) + max(1 - float(u @ u), 0.0)
         reduced = v / diagonal
-        v_product = float(v @ reduced)
-        cross, cross_factor = curvature.along, curvature.factor / float(diagonal[0])
-        if not isotropic:
-            cross, cross_factor = problem.rows.margins(reduced), 1.0
+        if noise.isotropic:  # B is a multiple of the identity: no pass
+            cross = curvature.tilt / diagonal[0]
+            squares = problem.rows.norms() ** 2 / diagonal[0]
+        else:
+            cross = problem.rows.margins(reduced)
+            squares = problem.rows.weighted_squares(1 / diagonal)
         assert region.anchor is not None
-        w_alpha, anchor_margins = region.anchor
-        offset = region.w - w_alpha
+        w_alpha, margins = region.anchor
+        center, offset = w_alpha, region.w - w_alpha
         if np.any(offset):
             moved = offset / diagonal + kappa / rest * reduced * float(reduced @ offset)
-            center, margins = w_alpha + moved, problem.rows.margins(w_alpha + moved)
-        else:
-            center, margins = w_alpha, anchor_margins
+            center = w_alpha + moved
+            margins = problem.rows.margins(center)
         # (diag τ² − vvᵀ)w_α = 0 up to rounding; what is left widens the ellipsoid.
-        image = squares * w_alpha
+        image = tau_squares * w_alpha
         left = np.linalg.norm(image - v * float(v @ w_alpha))
         left += gamma(4 * d + 16) * (np.linalg.norm(image) + np.linalg.norm(w_alpha))
         spread = 2 * region.radius + float(np.linalg.norm(offset))
@@ -204,19 +201,11 @@ class _QuadraticRegion:
             margins,
             float(v @ center),
             cross,
-            cross_factor,
             kappa / rest,
             1 / rest,
-            v_product / rest,
-            None if isotropic else problem.rows.weighted_squares(1 / diagonal),
-            float(diagonal[0]),
+            float(v @ reduced) / rest,
+            squares,
         )
-
-    def squares(self, terms: RowTerms, rows: RowIndex) -> np.ndarray:
-        """‖z_i‖² in the metric B⁻¹."""
-        if self.reduced_squares is None:
-            return (terms.squares - terms.extra) / self.diagonal
-        return self.reduced_squares[rows]
 
 
 def tangent(problem: Problem, region: Region) -> Test:
@@ -266,7 +255,3 @@ def nameable_tests(problem: Problem, kind: str) -> list[str]:
     names = {"separable", quick_test(problem, kind)}
     names |= {"tilted"} if kind == "ellipsoid" else set()
     return sorted(names)
-
-
-def _positive(values: np.ndarray) -> np.ndarray:
-    return np.maximum(values, 0.0)

@@ -1,14 +1,16 @@
-"""Linear algebra of second-order steps: round cones, factors, conjugate gradients."""
+"""Algebra of second-order steps: cones, rows, factors, conjugate gradients."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
 
+from wideberth.problem import Problem
+from wideberth.problem.arrays import host, like, namespace
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 
 # -- round cones K = {k : k_0 ≥ ‖k_1‖}, one in an array or one in each of its rows -----
@@ -103,79 +105,171 @@ class Scaling:
         return out
 
 
+# -- rows ------------------------------------------------------------------------------
+
+
+class ExtendedRows:
+    """Rows e_i = (z_i, −ρ_i, y_i), in which slacks are linear (theory §6.1).
+
+    With x = (w, t, b) the slack of sample i is m_i − ⟨x,e_i⟩ at t = Ω(w), and at least
+    that beyond. The column of −ρ_i is there only with noise that all samples share,
+    that of y_i only with an intercept.
+
+    Attributes
+    ----------
+    noisy : bool
+        Whether t is part of x: some sample moves, or the norm is penalised.
+    extras : array of shape (n, k)
+        The columns beyond z_i.
+    table : array of shape (n, d + k) or None
+        All columns, where rows are few.
+    penalty : array of shape (d + k,)
+        The diagonal of Q: 1 for weights, 0 for t, λ_b for b.
+    folded : array of shape (d + k,)
+        Σ c_i e_i of folded samples.
+    """
+
+    def __init__(self, problem: Problem, noisy: bool | None = None):
+        if noisy is None:
+            moves = problem.outside.scale > 0 or namespace(problem.y).any(problem.radii)
+            shared = problem.noise.proportional and bool(moves)
+            noisy = shared and problem.noise.shape.lipschitz(problem.rows.d) > 0
+        self.noisy = noisy
+        self.adopt(problem)
+
+    def adopt(self, problem: Problem) -> None:
+        """Take over a problem; t stays part of x once it is."""
+        self.problem, self.c = problem, problem.weights
+        fold, d = problem.folded, problem.rows.d
+        columns, penalties, folded = [], [], []
+        if self.noisy:
+            columns.append(-problem.radii)
+            penalties.append(0.0)
+            folded.append(-problem.outside.scale)
+        if problem.intercept is not None:
+            columns.append(problem.y)
+            penalties.append(problem.intercept)
+            folded.append(0.0 if fold is None else fold.balance)
+        self.extras = problem.weights[:, None][:, :0]
+        if columns:
+            self.extras = namespace(problem.y).stack(columns, axis=1)
+        self.table = problem.rows.table(self.extras)
+        self.penalty = np.concatenate((np.ones(d), penalties))
+        self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
+
+    def combine(self, a: np.ndarray) -> np.ndarray:
+        """Σ a_i e_i, by one product."""
+        if self.table is not None:
+            self.problem.rows.passes.add(self.problem.n)
+            return host(self.table.T @ a)
+        return np.concatenate((self.problem.rows.combine(a), host(a @ self.extras)))
+
+    def products(self, dx: np.ndarray) -> np.ndarray:
+        """⟨dx,e_i⟩, by one product."""
+        if self.table is not None:
+            self.problem.rows.passes.add(self.problem.n)
+            return self.table @ like(dx, self.table)
+        d = self.problem.rows.d
+        change = self.problem.rows.margins(dx[:d])
+        if dx.size > d:
+            change += self.extras @ like(dx[d:], self.extras)
+        return change
+
+    def gathered(
+        self, theta: np.ndarray, vectors: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, Sequence[np.ndarray]]:
+        """Σ θ_i e_i e_iᵀ, and Σ θ_iv_i e_i for each of the `vectors`, by one read."""
+        rows, size = self.problem.rows, self.penalty.size
+        if self.table is None:
+            gram = rows.curvature(theta, np.column_stack([self.extras, *vectors]))
+            return np.ascontiguousarray(gram[:size, :size]), list(gram[size:, :size])
+        rows.passes.add(self.problem.n)
+        sums = [host(self.table.T @ (theta * vector)) for vector in vectors]
+        scaled = self.table * namespace(theta).sqrt(theta)[:, None]
+        return host(scaled.T @ scaled), sums
+
+    def dense(self) -> np.ndarray:
+        """The rows e_i themselves, as one array."""
+        if self.table is not None:
+            return self.table
+        self.problem.rows.passes.add(self.problem.n)
+        d, y = self.problem.rows.d, self.problem.y
+        out = np.empty((self.problem.n, d + self.extras.shape[1]))
+        np.multiply(self.problem.rows.dense(slice(None)), y[:, None], out=out[:, :d])
+        out[:, d:] = self.extras
+        return out
+
+    def along(self, dx: np.ndarray, weigh: Callable) -> np.ndarray:
+        """Σ a_i e_i with a = weigh(rows, ⟨dx,e_i⟩) for blocks of rows, by one read."""
+        if self.table is not None:
+            return host(self.table.T @ weigh(slice(None), self.products(dx)))
+        if self.problem.n < self.problem.rows.d:  # blocks of few rows
+            return self.combine(weigh(slice(None), self.products(dx)))
+        d, weighed = self.problem.rows.d, np.empty(self.problem.n)
+        beyond = self.extras @ dx[d:]
+
+        def known(rows, margins):
+            weighed[rows] = weigh(rows, margins + beyond[rows])
+            return weighed[rows]
+
+        combined = self.problem.rows.combine_along(dx[:d], known)
+        return np.concatenate((combined, weighed @ self.extras))
+
+
 # -- Newton's matrix -------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Curvature:
-    """diag(D) + Σ s_k r_kr_kᵀ, s_k = ±1, which may be all of Newton's matrix.
+    """diag(D) + Σ s_k r_kr_kᵀ, s_k = ±1: a part of Newton's matrix, or all of it.
 
-    `cross` couples the weights with the variable after them; `full` is added to the
-    leading rows and columns, where a part is neither diagonal nor of low rank.
+    `full` is added to that, where a part is neither diagonal nor of low rank. What is
+    shorter than x has zeros beyond.
     """
 
     diagonal: np.ndarray
     rows: np.ndarray
     signs: np.ndarray
-    cross: np.ndarray | None = None
     full: np.ndarray | None = None
 
     @classmethod
-    def of(cls, diagonal: np.ndarray, rows=None, sign=1.0, **rest) -> Curvature:
-        """All rows with one sign; one that is shorter than x has zeros beyond."""
+    def of(cls, diagonal: np.ndarray, rows=None, sign=1.0, full=None) -> Curvature:
+        """All rows with one sign."""
         if rows is None:
             rows = np.empty((0, diagonal.size))
-        return cls(diagonal, rows, np.full(len(rows), sign), **rest)
+        return cls(diagonal, rows, np.full(len(rows), sign), full)
 
     def __add__(self, other: Curvature) -> Curvature:
-        """Both; where one has fewer columns it has zeros beyond."""
-        size = max(self.diagonal.size, other.diagonal.size)
-        diagonal, ends = np.zeros(size), [len(self.rows), len(other.rows)]
+        """Both; one matrix where either has one."""
+        sizes = [part.diagonal.size for part in (self, other)]
+        size, ends = max(sizes), [len(self.rows), len(other.rows)]
+        diagonal = np.zeros(size)
+        if self.full is not None or other.full is not None:
+            full = other.add_to(self.add_to(np.zeros((size, size))))
+            return Curvature.of(diagonal, full=full)
         rows = np.zeros((sum(ends), size))
         for part, J in ((self, slice(0, ends[0])), (other, slice(ends[0], None))):
             diagonal[: part.diagonal.size] += part.diagonal
             rows[J, : part.diagonal.size] = part.rows
-        full = self.full if other.full is None else other.full
-        if self.full is not None and other.full is not None:
-            full = np.zeros((size, size))
-            for matrix in (self.full, other.full):
-                full[: len(matrix), : len(matrix)] += matrix
-        signs = np.concatenate((self.signs, other.signs))
-        cross = self.cross if other.cross is None else other.cross
-        return Curvature(diagonal, rows, signs, cross, full)
+        return Curvature(diagonal, rows, np.concatenate((self.signs, other.signs)))
 
     def add_to(self, matrix: np.ndarray) -> np.ndarray:
-        """Add it to a matrix of its size, in place."""
-        size = len(matrix)
-        matrix.reshape(-1)[:: size + 1] += self.diagonal
+        """Add it to a matrix of its size or larger, in place."""
+        size = self.diagonal.size
+        part = matrix[:size, :size]
+        matrix.reshape(-1)[: size * len(matrix) : len(matrix) + 1] += self.diagonal
         if len(self.rows) == 1:
-            matrix += np.multiply.outer(self.signs[0] * self.rows[0], self.rows[0])
+            part += np.multiply.outer(self.signs[0] * self.rows[0], self.rows[0])
         elif len(self.rows):
-            matrix += self.rows.T @ (self.signs[:, None] * self.rows)
-        if self.cross is not None:
-            d = self.cross.size
-            matrix[:d, d] += self.cross
-            matrix[d, :d] += self.cross
+            part += self.rows.T @ (self.signs[:, None] * self.rows)
         if self.full is not None:
-            d = len(self.full)
-            matrix[:d, :d] += self.full
+            part += self.full
         return matrix
 
     def product(self, x: np.ndarray) -> np.ndarray:
         """Its product with x."""
-        return self.pull(x) + self.rows.T @ (self.signs * (self.rows @ x))
-
-    def pull(self, x: np.ndarray) -> np.ndarray:
-        """Its product with x but for the part of the rows."""
-        out = self.diagonal * x
-        if self.cross is not None:
-            d = self.cross.size
-            out[:d] += self.cross * x[d]
-            out[d] += float(self.cross @ x[:d])
-        if self.full is not None:
-            d = len(self.full)
-            out[:d] += self.full @ x[:d]
-        return out
+        out = self.diagonal * x + self.rows.T @ (self.signs * (self.rows @ x))
+        return out if self.full is None else out + self.full @ x
 
     def factor(self, border: int) -> Factor | ThinFactor | None:
         """What solves with it, by the smaller system; x ends with `border` few entries.
@@ -206,14 +300,12 @@ class Factor:
 
 
 class ThinFactor:
-    """Solves (diag(D,Λ) + KᵀSK + B)x = r + Kᵀa with fewer rows K than columns.
+    """Solves (diag(D,Λ) + KᵀSK)x = r + Kᵀa with fewer rows K than columns.
 
-    S = diag(±1), and B couples the weights w of x = (w,e) with the first of the few
-    entries e, for which Λ may be 0. With K = (R,G), G' = G − RD⁻¹B and s = a − SKx
-    (Woodbury's formula, in the s that is small where a is not):
+    S = diag(±1), x = (w,e) with few entries e, for which Λ may be 0. With K = (R,G) and
+    s = a − SKx (Woodbury's formula, in the s that is small where a is not):
 
-        (S + RD⁻¹Rᵀ)s = Sa − RD⁻¹r_w − G'e,   w = D⁻¹(r_w + Rᵀs − Be),
-        −G'ᵀs + (Λ − BᵀD⁻¹B)e = r_e − BᵀD⁻¹r_w .
+        (S + RD⁻¹Rᵀ)s = Sa − RD⁻¹r_w − Ge,   w = D⁻¹(r_w + Rᵀs),   Λe − Gᵀs = r_e .
     """
 
     def __init__(self, matrix: Curvature, border: int):
@@ -229,26 +321,20 @@ class ThinFactor:
         else:
             lu, pivots, info = lapack.dgetrf(inner)
             self.inner, self.pivots = None if info else lu, pivots
-        if self.inner is None:
-            return
-        small = np.diag(ends)
-        if matrix.cross is not None:
-            self.G = self.G.copy()
-            self.G[:, 0] -= self.R @ (matrix.cross / self.diagonal)
-            small[0, 0] -= float(matrix.cross @ (matrix.cross / self.diagonal))
-        self.across = self._inner(self.G)
-        self.small = self.G.T @ self.across + small
+        if self.inner is not None:
+            self.across = self._inner(self.G)
+            self.small = self.G.T @ self.across + np.diag(ends)
 
     @classmethod
     def of(cls, matrix: Curvature, border: int) -> ThinFactor | None:
         """None where rounding leaves no factor."""
-        found = cls(matrix, border)
-        if found.inner is None or not np.isfinite(found.small).all():
+        factor = cls(matrix, border)
+        if factor.inner is None or not np.isfinite(factor.small).all():
             return None
-        units = np.sqrt(np.maximum(np.abs(np.diagonal(found.small)), TINY))  # of e
-        even = found.small / units / units[:, None]
+        units = np.sqrt(np.maximum(np.abs(np.diagonal(factor.small)), TINY))  # of e
+        even = factor.small / units / units[:, None]
         sound = not border or np.linalg.cond(even) < 1 / EPS
-        return found if sound else None
+        return factor if sound else None
 
     def _inner(self, right: np.ndarray) -> np.ndarray:
         """(S + RD⁻¹Rᵀ)⁻¹ times vectors."""
@@ -264,26 +350,19 @@ class ThinFactor:
 
     def solve_rows(self, right: np.ndarray, a: np.ndarray):
         """x, and s of the rows of a, the first ones; refined once."""
-        matrix, n = self.matrix, len(self.R)
-        known = np.zeros(n)
+        matrix, known = self.matrix, np.zeros(len(self.R))
         known[: a.size] = matrix.signs[: a.size] * a
         x, s = self._solve(right, known)
-        off = right - matrix.pull(x) + matrix.rows.T @ s
+        off = right - matrix.diagonal * x + matrix.rows.T @ s
         dx, ds = self._solve(off, known - matrix.rows @ x - matrix.signs * s)
         return x + dx, (s + ds)[: a.size]
 
     def _solve(self, right: np.ndarray, known: np.ndarray):
-        cross = self.matrix.cross
-        scaled, rest = right[: self.d] / self.diagonal, right[self.d :].copy()
-        if cross is not None:
-            rest[0] -= float(cross @ scaled)
+        scaled = right[: self.d] / self.diagonal
         s = self._inner(known - self.R @ scaled)
-        e = np.linalg.solve(self.small, rest + self.G.T @ s)
+        e = np.linalg.solve(self.small, right[self.d :] + self.G.T @ s)
         s = s - self.across @ e
-        pulled = self.R.T @ s
-        if cross is not None:
-            pulled -= cross * e[0]
-        return np.concatenate((scaled + pulled / self.diagonal, e)), s
+        return np.concatenate((scaled + self.R.T @ s / self.diagonal, e)), s
 
 
 def cholesky(matrix: np.ndarray) -> np.ndarray | None:

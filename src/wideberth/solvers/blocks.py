@@ -35,6 +35,7 @@ from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.problem.rows import gamma
 from wideberth.solvers.algebra import (
     Curvature,
+    ExtendedRows,
     Factor,
     Scaling,
     ThinFactor,
@@ -42,10 +43,9 @@ from wideberth.solvers.algebra import (
     jordan_product,
     longest_step,
 )
-from wideberth.solvers.extended_rows import ExtendedRows
 
 if TYPE_CHECKING:
-    from wideberth.solvers.interior import InteriorPoint, Start
+    from wideberth.solvers.interior import InteriorPoint
 
 #: Least distance of the shares α/c from 0 and 1 at which the method starts, and least
 #: Ω(w) as a share of the largest that a w of this length can have (0.01 and 0.05 are
@@ -120,12 +120,9 @@ class Block:
         out[: values.size] = values
         return out
 
-    def place(self, start: Start, distance: Callable) -> np.ndarray:
-        """x at a start; `distance` is the mean distance of slacks from the margin."""
-        return np.append(start.w, self._intercept(start))
-
-    def _intercept(self, start: Start) -> list[float]:
-        return [] if self.problem.intercept is None else [start.b]
+    def place(self, w, b: float, margins, distance: Callable) -> np.ndarray:
+        """x at (w,b); `distance` is the mean distance of slacks from the margin."""
+        return np.concatenate((w, [] if self.problem.intercept is None else [b]))
 
     def slacks(self, x: np.ndarray, margins: np.ndarray) -> np.ndarray:
         """Slacks at x, where `margins` are ⟨w,z_i⟩."""
@@ -291,14 +288,14 @@ class Shared(Block):
     k: np.ndarray
     h: np.ndarray
 
-    def place(self, start, distance):
+    def place(self, w, b, margins, distance):
         """t starts beyond Ω(w), as far as makes the constraint count as all rows do."""
         shape, d = self.problem.noise.shape, self.d
-        size = shape.lipschitz(d) * float(np.linalg.norm(start.w))
+        size = shape.lipschitz(d) * float(np.linalg.norm(w))
         least = max(START_INSIDE * size, LEAST_DISTANCE)
-        omega = max(shape.support(start.w), least)
-        x = np.concatenate((start.w, [omega], self._intercept(start)))
-        apart = distance(self.slacks(x, start.margins))
+        omega = max(shape.support(w), least)
+        x = super().place(np.append(w, omega), b, margins, distance)
+        apart = distance(self.slacks(x, margins))
         self.inside = self._inside(apart, omega)
         x[d] *= 1 + self.inside
         return x
@@ -525,11 +522,19 @@ class MaxFacets(Facets):
         return out
 
     def curvature(self):
-        diagonal, cross = np.zeros(self.size), np.zeros(self.d)
+        """diag(τ²S, ΣS), and what couples w and t: ceᵀ + ecᵀ with c = τM.
+
+        That is ½(c+e)(c+e)ᵀ − ½(c−e)(c−e)ᵀ, in units that make its rows even.
+        """
+        diagonal, pair = np.zeros(self.size), np.zeros((2, self.size))
         diagonal[self.noisy] = self.scales**2 * self.sum
         diagonal[self.d] = float(self.sum.sum())
-        cross[self.noisy] = self.scales * self.difference
-        return Curvature.of(diagonal, cross=cross)
+        couple = self.scales * self.difference
+        size = float(couple @ (couple / (1 + diagonal[self.noisy])))
+        unit = max(size, TINY) ** 0.5
+        pair[:, self.noisy] = couple / unit
+        pair[:, self.d] = 0.5 * unit, -0.5 * unit
+        return Curvature(diagonal, pair, np.array([1.0, -1.0]))
 
     def _moves(self, dx, a):
         image = self.scales * dx[self.noisy]
@@ -562,11 +567,11 @@ class SignedParts(Inequalities):
     def weights(self, x):
         return x[: self.d] - x[self.d : 2 * self.d]
 
-    def place(self, start, distance):
-        size = float(np.abs(start.w).max(initial=0.0))
+    def place(self, w, b, margins, distance):
+        size = float(np.abs(w).max(initial=0.0))
         inside = max(START_INSIDE * size, LEAST_DISTANCE)
-        parts = np.maximum(start.w, 0.0) + inside, np.maximum(-start.w, 0.0) + inside
-        return np.concatenate((*parts, self._intercept(start)))
+        parts = np.maximum(np.concatenate((w, -w)), 0.0) + inside
+        return super().place(parts, b, margins, distance)
 
     def slacks(self, x, margins):
         return self.problem.targets - self.rows.products(x)
@@ -848,15 +853,13 @@ class ConeSets(RoundCones, OwnSets):
         self.radii = np.where(self.noisy, problem.radii, 1.0)
         self.factors = problem.noise.ellipsoids.factors(self.noisy)
 
-    def place(self, start, distance):
-        image = self.factors.images(start.w)
-        reach = np.linalg.norm(start.w) * self.problem.noise.ellipsoids.lipschitz(
-            self.d
-        )
+    def place(self, w, b, margins, distance):
+        image = self.factors.images(w)
+        reach = np.linalg.norm(w) * self.problem.noise.ellipsoids.lipschitz(self.d)
         sizes = np.maximum(np.sqrt(dots(image, image)), START_INSIDE * reach)
         t = (1 + LITTLE) * np.maximum(sizes, LEAST_DISTANCE)
         self.k = np.column_stack((t, image))
-        return super().place(start, distance)
+        return super().place(w, b, margins, distance)
 
     def slacks(self, x, margins):
         return super().slacks(x, margins) + self.radii * self.k[:, 0]

@@ -23,9 +23,8 @@ pieces. Steps are Mehrotra's (SIAM J. Optim. 1992). Three things make them cheap
   its pairs have the products aq(1−t) − t²·aq·r(1+r) at length t, and r alone tells how
   far it may go and how much is to be corrected;
 * the corrector's right-hand side is linear in the μ that it aims at. So the rows are
-read
-  three times: for Newton's matrix and all sums at x; along the predictor, with what its
-  errors add to the right-hand side; along the corrector.
+  read three times: for Newton's matrix and all sums at x; along the predictor, with
+  what its errors add to the right-hand side; along the corrector.
 
 Works on any `Problem`, reduced ones included, and can be shrunk between steps. Nothing
 here certifies; gaps are for steering.
@@ -34,12 +33,10 @@ here certifies; gaps are for steering.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import lapack
 
-from wideberth.problem import Problem
+from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import (
     at_least,
     extremes,
@@ -49,7 +46,8 @@ from wideberth.problem.arrays import (
     namespace,
 )
 from wideberth.problem.limits import EPS, LITTLE, TINY
-from wideberth.solvers.algebra import Curvature, Factor, ThinFactor, cholesky
+from wideberth.problem.rounding import accurate_sum
+from wideberth.solvers.algebra import ExtendedRows, Factor, ThinFactor
 from wideberth.solvers.blocks import (
     LEAST_DISTANCE,
     START_INSIDE,
@@ -58,7 +56,6 @@ from wideberth.solvers.blocks import (
     SumFacets,
     block_of,
 )
-from wideberth.solvers.extended_rows import ExtendedRows
 
 #: Share of the way to the boundary that a step may go, as is usual in Mehrotra's
 #: method.
@@ -73,31 +70,19 @@ _PATIENCE = 10
 MOST_BYTES = 1 << 32
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where to start: a primal point with its margins Zw, and a_i = α_i/c_i."""
-
-    w: np.ndarray
-    b: float
-    margins: np.ndarray
-    share: np.ndarray
-
-    def take(self, keep: np.ndarray) -> Start:
-        """The same on some of the rows."""
-        return replace(self, margins=self.margins[keep], share=self.share[keep])
-
-
 class InteriorPoint:
     """The iteration; `step()` until `relative_gap` is small or it returns False.
 
-    Without a start it begins at least squares on the slacks. `barrier` are the weights
-    of the rows' products in μ, relative to each other; all are even without (see
-    `even_barrier`, `class_barrier`). `others` stands for the noise of folded samples
-    whose sets are not at hand.
+    Without a `point` to start at it takes least squares on the slacks. `share` are the
+    a_i = α_i/c_i there; without them slacks say on which side of the margin a row is.
+    `barrier` are the weights of the rows' products in μ, relative to each other; all
+    are even without (see `even_barrier`, `class_barrier`). `others` stands for the
+    noise of folded samples whose sets are not at hand.
 
-    Both complementarity pairs of the hinge are kept as one: `room` = (1−a, a) and
-    `force` = (p, q), arrays of shape (2, n), with barrier·room·force → μ. `combined` is
-    Σα_i e_i, what is folded included. Steps replace arrays, and never write into them.
+    Both complementarity pairs of the hinge are kept as one: `dual_slack` = (1−a, a),
+    the distances of a to its bounds, and their multipliers `multiplier` = (p, q), of
+    shape (2, n), with barrier·dual_slack·multiplier → μ. `combined` is Σα_i e_i, what
+    is folded included. Steps replace arrays, and never write into them.
     """
 
     #: Least μ that steps aim at.
@@ -108,7 +93,8 @@ class InteriorPoint:
     def __init__(
         self,
         problem: Problem,
-        start: Start | None = None,
+        point: PrimalPoint | None = None,
+        share: np.ndarray | None = None,
         *,
         barrier: np.ndarray | None = None,
         others: NoiseModel | None = None,
@@ -117,19 +103,24 @@ class InteriorPoint:
         self.problem, self.c, self.xp = problem, problem.weights, namespace(problem.y)
         self.barrier = barrier
         self.signs = like(np.array([[-1.0], [1.0]]), self.c)
-        rows = ExtendedRows.of(problem)
-        self.start = least_squares(rows) if start is None else start
+        rows = ExtendedRows(problem)
+        if point is None:
+            start, share = least_squares(problem)
+        else:
+            start = point.w, point.b, point.margins
+            share = share_of(point.slack) if share is None else share
+        self.start, self.start_share = start, share
         self._begin(block_of(problem, rows, others))
 
     def _begin(self, block: Block) -> None:
         """Start inside all bounds."""
-        xp, start, self.block = self.xp, self.start, block
-        self.x = block.place(start, self._distance)
-        self.slack = block.slacks(self.x, start.margins)
-        share = xp.clip(start.share, START_INSIDE, 1 - START_INSIDE)
-        self.room = xp.stack([1.0 - share, share])
+        xp, margins, self.block = self.xp, self.start[2], block
+        self.x = block.place(*self.start, self._distance)
+        self.slack = block.slacks(self.x, margins)
+        share = xp.clip(self.start_share, START_INSIDE, 1 - START_INSIDE)
+        self.dual_slack = xp.stack([1.0 - share, share])
         upper = at_least(0.0, self.slack) + self._distance(self.slack)
-        self.force = xp.stack([upper, upper - self.slack])
+        self.multiplier = xp.stack([upper, upper - self.slack])
         self.last_change = 0.0 * upper
         self.combined = block.rows.combine(self.alpha) + block.rows.folded
         block.begin(self)
@@ -159,17 +150,17 @@ class InteriorPoint:
     @property
     def share(self) -> np.ndarray:
         """a = α/c, strictly between 0 and 1."""
-        return self.room[1, :]
+        return self.dual_slack[1, :]
 
     @property
     def alpha(self) -> np.ndarray:
         """Dual variables, strictly inside the box."""
-        return self.c * self.room[1, :]
+        return self.c * self.dual_slack[1, :]
 
     @property
     def mu(self) -> float:
         """Mean complementarity product of the rows."""
-        return max(float(self._mean(self.room * self.force)), TINY)
+        return max(float(self._mean(self.dual_slack * self.multiplier)), TINY)
 
     @property
     def true_slack(self) -> np.ndarray:
@@ -211,8 +202,10 @@ class InteriorPoint:
         """Go on with the rows `keep` (a mask) alone, which form `problem`."""
         self.problem, self.c = problem, problem.weights
         self.slack, self.last_change = self.slack[keep], self.last_change[keep]
-        self.room, self.force = self.room[:, keep], self.force[:, keep]
-        self.start = self.start.take(keep)
+        self.dual_slack = self.dual_slack[:, keep]
+        self.multiplier = self.multiplier[:, keep]
+        w, b, margins = self.start
+        self.start, self.start_share = (w, b, margins[keep]), self.start_share[keep]
         if self.barrier is not None:
             self.barrier = self.barrier[keep]
         self.block.shrink(keep, problem)
@@ -279,8 +272,8 @@ class InteriorPoint:
 
     def hinge_curvature(self) -> tuple[np.ndarray, np.ndarray]:
         """θ/c of every row, and what its residual gains per unit of μ."""
-        inverse = 1.0 / self.room
-        ratio = self.force * inverse
+        inverse = 1.0 / self.dual_slack
+        ratio = self.multiplier * inverse
         per_mu = self._aims(inverse[1, :] - inverse[0, :])
         return 1.0 / (ratio[0, :] + ratio[1, :]), per_mu
 
@@ -319,13 +312,13 @@ class InteriorPoint:
             change = block.products(dx)
             share = residual - change
             share *= weights
-        rate = self.signs * share / self.room
+        rate = self.signs * share / self.dual_slack
         if block.compliance is not None:
             change = change - block.shift + block.compliance * (c * share)
-        # The relative move of the force: (target/room + lifts)/force − (1 + rate).
-        moved = self._aims(target) / self.room
+        # Their relative move: (target/dual_slack + lifts)/multiplier − (1 + rate).
+        moved = self._aims(target) / self.dual_slack
         moved += lifts
-        moved /= self.force
+        moved /= self.multiplier
         moved -= 1.0
         moved -= rate
         block.move(dx, c * share, aim)
@@ -344,41 +337,31 @@ class InteriorPoint:
         return dx, s * root / np.maximum(self.c, TINY)
 
     def _predict(self, right, theta, weights, residual, sums):
-        """The predictor's dx and relative move r of the room, and what is to correct.
+        """The predictor's dx and relative move r of the dual slacks, and its errors.
 
-        After it the products of room and force are off their aim 0 by
-        −room·force·r(1+r). Returned are dx, r, force·r(1+r), and what that adds to the
-        right-hand side.
+        After it the products of dual slacks and multipliers are off their aim 0 by
+        −dual_slack·multiplier·r(1+r). Returned are dx, r, multiplier·r(1+r), and what
+        that adds to the right-hand side.
         """
-        rates, lifts = [], []
+        rates = self.xp.empty_like(self.dual_slack)
+        lifts = self.xp.empty_like(self.dual_slack)
 
         def lift(J, share):
-            rate = self.signs * share
-            rate /= self.room[:, J]
-            lifted = 1.0 + rate
-            lifted *= rate
-            lifted *= self.force[:, J]
-            rates.append(rate)
-            lifts.append(lifted)
-            return theta[J] * (lifted[1, :] - lifted[0, :])
+            rate = self.signs * share / self.dual_slack[:, J]
+            rates[:, J] = rate
+            lifts[:, J] = self.multiplier[:, J] * rate * (1.0 + rate)
+            return theta[J] * (lifts[1, J] - lifts[0, J])
+
+        def weigh(J, change):
+            return lift(J, weights[J] * (residual[J] - change))
 
         if isinstance(self.factor, ThinFactor):
             dx, share = self._solve_rows(right, theta, residual)
             lift(slice(None), share)
-            return dx, rates[0], lifts[0], 0.0
+            return dx, rates, lifts, 0.0
         assert self.factor is not None
         dx = self.factor.solve(right + sums[0])
-
-        def weigh(J, change):
-            share = residual[J] - change
-            share *= weights[J]
-            return lift(J, share)
-
-        corrected = self.block.along(dx, weigh)
-        if len(rates) == 1:
-            return dx, rates[0], lifts[0], corrected
-        joined = (self.xp.concat(parts, axis=1) for parts in (rates, lifts))
-        return dx, *joined, corrected
+        return dx, rates, lifts, self.block.along(dx, weigh)
 
     def _correct(self, dx: np.ndarray, rate, lifts):
         """μ that the step aims at, by Mehrotra's rule, and what the block aims at.
@@ -386,18 +369,18 @@ class InteriorPoint:
         The rule is σ = (μ after the predictor / μ)³.
         """
         first, second, least, most = floats(
-            self._mean(self.room * self.force),
-            self._mean(self.room * lifts),
+            self._mean(self.dual_slack * self.multiplier),
+            self._mean(self.dual_slack * lifts),
             *extremes(rate),
         )
-        self.block.move(dx, self.c * self.room[1, :] * rate[1, :], None)
+        self.block.move(dx, self.c * self.dual_slack[1, :] * rate[1, :], None)
         length, mu = min(self._longest(least, -1 - most), 1.0), max(first, TINY)
         after = (1 - length) * mu - length * length * second
         target = max(mu * min(max(after / mu, 0.0), 1.0) ** 3, self.least_mu)
         return target, self.block.corrected(target)
 
     def _aims(self, target):
-        """What a product of room and force is to become where μ becomes `target`."""
+        """What products are to become where μ becomes `target`."""
         return target if self.barrier is None else target / self.barrier
 
     def _mean(self, products):
@@ -413,14 +396,14 @@ class InteriorPoint:
         longest = 1.0 / rate if rate > 1.0 else 1.0 / TO_BOUNDARY
         return min(longest, self.block.longest())
 
-    def _advance(self, t: float, dx, change, room_rate, force_rate) -> None:
+    def _advance(self, t: float, dx, change, slack_rate, multiplier_rate) -> None:
         ahead = self.x + dx
         balanced = self.block.rows.penalty * ahead - self.block.advance(t, ahead)
         self.combined = (1 - t) * self.combined + t * balanced
         self.x = self.x + t * dx
         self.slack = self.slack - t * change
-        self.room = at_least(TINY, _grown(self.room, t, room_rate))
-        self.force = _grown(self.force, t, force_rate)
+        self.dual_slack = at_least(TINY, _grown(self.dual_slack, t, slack_rate))
+        self.multiplier = _grown(self.multiplier, t, multiplier_rate)
         self.last_change = change
         if isinstance(self.factor, ThinFactor):  # whose last digits are not to be had
             rows = self.block.rows
@@ -486,48 +469,37 @@ def class_barrier(problem: Problem) -> np.ndarray | None:
     return None if even and problem.rows.table_fits else barrier
 
 
-# -- least squares ---------------------------------------------------------------------
+# -- where to start --------------------------------------------------------------------
 
 
-def least_squares(rows: ExtendedRows) -> Start:
+def share_of(slack: np.ndarray) -> np.ndarray:
+    """a = α/c as slacks suggest it: ½ on the margin, in units of their usual size."""
+    return 0.5 + slack / (3 * max(rms(slack), LEAST_DISTANCE))
+
+
+def rms(values: np.ndarray) -> float:
+    """Root of the mean square."""
+    return (accurate_sum(values * values) / max(values.shape[0], 1)) ** 0.5
+
+
+def least_squares(
+    problem: Problem,
+) -> tuple[tuple[np.ndarray, float, np.ndarray], np.ndarray]:
     """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise, whose α is ½c_i u_i.
 
-    From nothing where weights or features are out of all proportion.
+    Returns (w, b, Zw) and α/c. They are 0 and ½m where rounding leaves no minimiser, as
+    where weights or features are out of all proportion.
     """
-    problem, d, half = rows.problem, rows.problem.rows.d, 0.5 * rows.c
-    right = rows.combine(half * problem.targets) + rows.folded
-    if rows.noisy:  # t stays 0
-        right[d] = 0.0
-    x = _minimiser(rows, half, right)
-    margins = 0.0 * rows.c
-    b = 0.0
-    if x is not None:
-        b = 0.0 if problem.intercept is None else float(x[-1])
-        x[d:] = 0.0
-        margins = rows.products(x)
-    if x is None or not rows.xp.all(rows.xp.isfinite(margins)):
-        x, b, margins = np.zeros_like(right), 0.0, 0.0 * rows.c
-    facets = rows.noisy and not problem.noise.smooth
-    if facets and problem.n < d:  # all rows on the margin leave no distance to it
-        x, b, margins = 0.5 * x, 0.5 * b, 0.5 * margins
-    return Start(x[:d], b, margins, 0.5 * (problem.targets - margins - problem.y * b))
-
-
-def _minimiser(rows: ExtendedRows, half, right: np.ndarray) -> np.ndarray | None:
-    """(Q + Σ½c_ie_ie_iᵀ)⁻¹`right`, its t being 0; None where rounding leaves none."""
-    d, border = rows.problem.rows.d, rows.extras.shape[1]
-    if rows.problem.n < d and not is_foreign(half):
-        K, diagonal = rows.dense() * np.sqrt(half)[:, None], rows.penalty.copy()
-        if rows.noisy:
-            K[:, d], diagonal[d] = 0.0, 1.0
-        thin = Curvature.of(diagonal, K).factor(border)
-        return None if thin is None else thin.solve(right)
-    matrix = rows.curvature(half)
-    matrix.reshape(-1)[:: matrix.shape[0] + 1] += rows.penalty
-    if rows.noisy:
-        matrix[d, :] = matrix[:, d] = 0.0
-        matrix[d, d] = 1.0
-    if matrix[-1, -1] == 0:  # no row has a weight: b stays 0
-        matrix[-1, -1] = 1.0
-    factor = cholesky(matrix)
-    return None if factor is None else lapack.dpotrs(factor, right, lower=1)[0]
+    rows, d = ExtendedRows(problem, noisy=False), problem.rows.d
+    factor, sums = Block(problem, rows).system(0.5 * rows.c, (problem.targets,))
+    x, margins = np.zeros(rows.penalty.size), 0.0 * rows.c
+    if factor is not None:
+        x = factor.solve(sums[0] + rows.folded)
+        margins = problem.rows.margins(x[:d])
+        if not namespace(margins).all(namespace(margins).isfinite(margins)):
+            x, margins = np.zeros_like(x), 0.0 * rows.c
+    if problem.n < d and not problem.noise.smooth:
+        # All rows on the margin leave no distance to it.
+        x, margins = 0.5 * x, 0.5 * margins
+    b = 0.0 if problem.intercept is None else float(x[-1])
+    return (x[:d], b, margins), 0.5 * (problem.targets - margins - problem.y * b)

@@ -13,20 +13,19 @@ is a local minimum that depends on the start.
 
 `Descent` is the loop. `DescentInMemory` solves rounds with any solver. Its early rounds
 are rough: a round is expected to gain a tenth of what the one before did, and is solved
-to a tenth of that. Beyond each solution R is looked at along the line that led there,
-twice as far each time; with margins known that reads no row. With several starts the
-best result is kept. With many rows all this is done first on a sample of them.
-`DescentInChunks` keeps nothing as long as the data: the samples left out are those
-beyond the ramp at a point, and a pass over the rows sums up what they cost.
+to a tenth of that. With several starts the best result is kept. With many rows all this
+is done first on a sample of them. `DescentInChunks` keeps nothing as long as the data:
+the samples left out are those beyond the ramp at a point, and a pass over the rows sums
+up what they cost.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import numpy as np
@@ -48,6 +47,8 @@ from wideberth.solvers.starts import WarmStart, carry
 if TYPE_CHECKING:
     from wideberth.solvers.work import Work
 
+#: Names of the starts there are, in the order in which they are tried.
+STARTS = ("hinge", "class means", "trimmed")
 #: How a descent ended.
 Ending = Literal["repeats", "stalls", "cut short"]
 #: What a round finds: a pair of points in memory, or a search over chunks.
@@ -119,10 +120,6 @@ class Descent(ABC, Generic[Solved]):
     def roundings(self, found: Solved) -> float:
         """Roundings of the sum of what samples cost."""
 
-    def farther(self, start: PrimalPoint, there: LeftOut) -> LeftOut:
-        """What is left out beyond a point on the line from `start`, if R falls on."""
-        return there
-
     def go_on(self, left: LeftOut, name: str) -> Descended[Solved]:
         """Rounds until the samples left out repeat, or hardly anything is gained."""
         control, tol = self.control, self.rough
@@ -141,28 +138,23 @@ class Descent(ABC, Generic[Solved]):
                     ending = "cut short"
                 values = *objectives, there.value
                 return Descended(self.level, left, found, proof, values, name, ending)
-            if ends:
-                tol = control.tol
-            else:
-                tol = min(max(LITTLE * LITTLE * gain, control.tol), tol)
-                if left.point is not None:
-                    there = self.farther(left.point, there)
-            left = there
+            tol = min(max(LITTLE * LITTLE * gain, control.tol), tol)
+            tol, left = control.tol if ends else tol, there
             objectives.append(left.value)
 
     @contextmanager
-    def told(self, cost: float, **changes) -> Iterator[Control]:
-        """A control for one round, which hears of values with what K costs."""
+    def one_round(self, cost: float, **changes) -> Iterator[Control]:
+        """A control for one round; callback and trace get values with the cost of K."""
         control, callback = self.control, self.control.callback
 
         def with_costs(entry: dict) -> dict:
             return entry | {name: entry[name] + cost for name in ("primal", "dual")}
 
-        def tell(entry: dict) -> bool | None:
+        def called(entry: dict) -> bool | None:
             return callback is not None and callback(with_costs(entry))
 
-        told = None if callback is None else tell
-        inner = replace(control, callback=told, trace=[], **changes)
+        called_back = None if callback is None else called
+        inner = replace(control, callback=called_back, trace=[], **changes)
         yield inner
         control.steps, control.stopped = inner.steps, inner.stopped
         control.trace += map(with_costs, inner.trace)
@@ -183,7 +175,7 @@ class DescentInMemory(Descent[Pair]):
         if start is not None:
             return self.go_on(self.beyond(start.point, start.alpha), "init")
         found: list[Descended[Pair]] = []
-        for name in list(STARTS)[:starts]:
+        for name in STARTS[:starts]:
             if found and self.control.exhausted():
                 break
             begun = self._begin(name)
@@ -204,10 +196,11 @@ class DescentInMemory(Descent[Pair]):
 
     def _begin(self, name: str) -> LeftOut | None:
         """From where to descend; None where the data has no such start."""
-        problem, coarse = self.ramp.problem, self._sampled()
+        problem, coarse = self.ramp.problem, self._sampled
         if coarse is None:
-            return STARTS[name](self)
-        begun = coarse._begin(name)
+            return self.first(name)
+        coarse.control.steps = self.control.steps
+        begun = coarse.first(name)
         if begun is None:
             return None
         found = coarse.go_on(begun, name).found.point
@@ -216,6 +209,7 @@ class DescentInMemory(Descent[Pair]):
         point = problem.at(found.w, found.b)
         return self.beyond(point, np.where(point.slack > 0, problem.weights, 0.0))
 
+    @cached_property
     def _sampled(self) -> DescentInMemory | None:
         """The same on a sample of the rows, where there are many."""
         problem = self.ramp.problem
@@ -229,13 +223,17 @@ class DescentInMemory(Descent[Pair]):
         quiet = self.control.rougher(max(self.control.tol, d / n))
         return DescentInMemory(Ramp(sample.of(problem), self.level), quiet, self.solver)
 
-    def from_hinge(self) -> LeftOut:
-        """The samples that a rough solution with the hinge loss has below a."""
-        found = self._solve(self.ramp.problem, self.rough, 0.0, None)
-        return self.beyond(found.point, found.dual.alpha)
+    def first(self, name: str) -> LeftOut | None:
+        """What is left out at first; None where a class has no weight, so no mean.
 
-    def from_means(self) -> LeftOut | None:
-        """Those on the wrong side of the middle between the weighted class means."""
+        "hinge": the samples that a rough solution with the hinge loss has below a;
+        "trimmed": those that it gets wrong; "class means": those on the wrong side of
+        the middle between the weighted means.
+        """
+        if name == "hinge":
+            return self.beyond(self._hinge.point, self._hinge.dual.alpha)
+        if name == "trimmed":
+            return self.marked(self._hinge.point.slack > 1)
         problem = self.ramp.problem
         upper = problem.y > 0
         sums = [accurate_sum(problem.weights[side]) for side in (upper, ~upper)]
@@ -248,10 +246,10 @@ class DescentInMemory(Descent[Pair]):
             middle = 0.5 * accurate_sum(weights * problem.y * margins)
         return self.marked(margins - problem.y * middle < 0)
 
-    def trimmed(self) -> LeftOut:
-        """Those that a rough solution with the hinge loss gets wrong."""
-        found = self._solve(self.ramp.problem, self.rough, 0.0, None)
-        return self.marked(found.point.slack > 1)
+    @cached_property
+    def _hinge(self) -> Pair:
+        """A rough solution with the hinge loss."""
+        return self._solve(self.ramp.problem, self.rough, 0.0, None)
 
     # -- rounds --------------------------------------------------------------------
 
@@ -277,28 +275,16 @@ class DescentInMemory(Descent[Pair]):
         """Those of a sum over the samples, some of which stand for many."""
         return chain(self.ramp.problem.n) + self.ramp.problem.chain
 
-    def farther(self, start, there):
-        """Twice as far each time, as long as R falls; margins move evenly."""
-        problem, t, end, alpha = self.ramp.problem, 2.0, there.point, there.alpha
-        d_w, d_b, change = end.w - start.w, end.b - start.b, end.margins - start.margins
-        while not self.control.exhausted():
-            margins = start.margins + t * change
-            point = problem.at(start.w + t * d_w, start.b + t * d_b, margins)
-            if not self.ramp.value(point) < there.value:
-                break
-            there, t = self.beyond(point, alpha), 2 * t
-        return there
-
     def _solve(
         self, problem: Problem, tol: float, cost: float, start: WarmStart | None
     ) -> Pair:
         """Solve a convex problem; to the tolerance asked for by all means there are."""
         rough = tol > self.control.tol
         changes: dict[str, float | None] = {"tol": tol}
-        if rough:  # nothing is told of it, and its gap decides hardly a sample
+        if rough:  # its gap decides hardly a sample
             changes |= {"aim": np.inf, "screening": None}
         solve = partial(self.solver.solve, start=start)
-        with self.told(cost, **changes) as inner:
+        with self.one_round(cost, **changes) as inner:
             if rough:
                 try:
                     return solve(problem, inner)
@@ -309,14 +295,6 @@ class DescentInMemory(Descent[Pair]):
                 point = problem.at(start.point.w, start.point.b)
                 known = Pair(point, start.dual)
             return prove(problem, inner, known, solve)
-
-
-#: The starts there are, in the order in which they are tried.
-STARTS: dict[str, Callable[[DescentInMemory], LeftOut | None]] = {
-    "hinge": DescentInMemory.from_hinge,
-    "class means": DescentInMemory.from_means,
-    "trimmed": DescentInMemory.trimmed,
-}
 
 
 class DescentInChunks(Descent[Driver]):
@@ -340,13 +318,16 @@ class DescentInChunks(Descent[Driver]):
         return self.go_on(left, begun.start)
 
     def look(self, found, before):
-        """One pass over all rows."""
-        return self._left_out(found.point, before.point)
+        """One pass over all rows; none where the round kept its point."""
+        here, there = before.point, found.point
+        if np.array_equal(here.w, there.w) and here.b == there.b:
+            return replace(before, changed=False)
+        return self._left_out(there, here)
 
     def round(self, left, tol):
         """Search the rows that are not left out; keep the point before if need be."""
         here = Beyond(self.level, left.point.w, left.point.b)
-        with self.told(left.cost, tol=tol) as inner:
+        with self.one_round(left.cost, tol=tol) as inner:
             search = Driver(self.chunks.without(here), inner)
             search.run()
         if not search.point.value + left.cost <= left.value:

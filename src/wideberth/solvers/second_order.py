@@ -26,7 +26,7 @@ from wideberth.problem import Folded, Problem
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rows import DenseRows, Rows
 from wideberth.solvers.algebra import conjugate_gradients
-from wideberth.solvers.interior import InteriorPoint, Start
+from wideberth.solvers.interior import InteriorPoint
 
 
 @dataclass
@@ -144,10 +144,8 @@ def maximise_block(
         ),
     )
     w = small.noise.shape.prox(small.rows.combine(alpha) + folded, at.s)
-    start = Start(
-        w, inverse_penalty(problem) * at.balance, small.rows.margins(w), alpha / weights
-    )
-    engine = InteriorPoint(small, start)
+    point = small.at(w, inverse_penalty(problem) * at.balance)
+    engine = InteriorPoint(small, point, alpha / weights)
     value = small.dual_at(alpha).value
     for _ in range(MOST_STEPS):
         gained = engine.primal - engine.gap - value

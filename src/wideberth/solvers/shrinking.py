@@ -16,15 +16,14 @@ import numpy as np
 from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import is_foreign, like
 from wideberth.problem.limits import COPY_SHARE, FEW_ROWS, MOST_STEPS
-from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
-from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
+from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.interior import (
     InteriorPoint,
-    Start,
     class_barrier,
     even_barrier,
+    rms,
 )
 
 #: Least number of rows of a working set for each feature; with fewer the solution is
@@ -63,7 +62,7 @@ class Shrinking:
         """
         problem = self.problem
         barrier = class_barrier(problem)
-        engine = InteriorPoint(problem, self._from(start), barrier=barrier)
+        engine = InteriorPoint(problem, start, barrier=barrier)
         work = Reduction.of(problem)
         for _ in range(MOST_RETURNS):
             work, engine = self._run(work, engine)
@@ -81,14 +80,6 @@ class Shrinking:
                 break
             work, engine = self._leave_behind(*fork)
         return found
-
-    def _from(self, point: PrimalPoint | None) -> Start | None:
-        """A start at a point of the problem: α/c by the slack, in its largest size."""
-        if point is None:
-            return None
-        widest = float(np.abs(point.slack[~self.kept]).max(initial=0.0))
-        width = max(widest, LEAST_DISTANCE)
-        return Start(point.w, point.b, point.margins, 0.5 + 0.5 * point.slack / width)
 
     def _run(self, work, engine) -> tuple[Reduction, InteriorPoint]:
         """Step to the goal, leaving rows behind as they settle.
@@ -155,28 +146,20 @@ def solve_alone(
     the library lacks what the method needs, the rows come to NumPy.
     """
     device, noise = is_foreign(problem.y), problem.noise
+    start = None if start is None else problem.at(start.w, start.b)
     if not device or noise.proportional or noise.smooth:
-        engine = InteriorPoint(problem, _begin_at(problem, start), others=others)
+        engine = InteriorPoint(problem, start, others=others)
         found = _engine_alone(engine, control, MOST_STEPS)
         met = engine.relative_gap <= control.tol or control.exhausted()
         if met or noise.proportional or not device:
             return found
     here = problem.on_host()
-    engine = InteriorPoint(here, _begin_at(here, start), others=others)
+    point = None if start is None else here.at(start.w, start.b)
+    engine = InteriorPoint(here, point, others=others)
     found = _engine_alone(engine, control, MOST_STEPS)
     alpha = like(found.dual.alpha, problem.y)
     w, b = found.point.w, found.point.b
     return Pair(problem.at(w, b), dual_with_others(problem, others, alpha, w))
-
-
-def _begin_at(problem: Problem, start: PrimalPoint | None) -> Start | None:
-    """A start at a point whose slacks tell about α."""
-    if start is None:
-        return None
-    point = problem.at(start.w, start.b)
-    spread = max(rms(point.slack), LEAST_DISTANCE)
-    share = 0.5 + point.slack / (3 * spread)
-    return Start(point.w, point.b, point.margins, share)
 
 
 def solve_groups(problem: Problem, control: Control) -> Pair:
@@ -244,8 +227,3 @@ def nearest_width(slack: np.ndarray, share: float = 0.3) -> float:
     """The distance from the margin within which this share of the rows lies."""
     k = min(int(share * slack.size), slack.size - 1)
     return float(np.partition(np.abs(slack), k)[k]) if slack.size else 0.0
-
-
-def rms(values: np.ndarray) -> float:
-    """Root of the mean square."""
-    return (accurate_sum(values * values) / max(values.shape[0], 1)) ** 0.5

@@ -42,11 +42,10 @@ import numpy as np
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
-from wideberth.solvers.algebra import Factor, conjugate_gradients
+from wideberth.solvers.algebra import ExtendedRows, Factor, conjugate_gradients
 from wideberth.solvers.base import Control
 from wideberth.solvers.cost import Cost
 from wideberth.solvers.driver import solve_in_memory
-from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.shrinking import least_rows
 
 #: Width of the first band: the least one that holds all rows at w = 0, whose slacks
@@ -87,7 +86,7 @@ class Smoothed(ExtendedRows):
     sampled: tuple[np.ndarray, float, int] | None = None
 
     def __init__(self, problem: Problem, control: Control):
-        self.adopt(problem)
+        super().__init__(problem)
         self.control, self.width = control, _FIRST_WIDTH
         self.cost = Cost(problem)
         d, n = problem.rows.d, problem.n

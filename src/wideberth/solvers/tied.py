@@ -27,9 +27,9 @@ from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.solvers.base import Control
 from wideberth.solvers.blocks import Shared
-from wideberth.solvers.interior import InteriorPoint, class_barrier
+from wideberth.solvers.interior import InteriorPoint, class_barrier, rms
 from wideberth.solvers.sampling import is_sampled, sample_goal
-from wideberth.solvers.shrinking import least_rows, rms
+from wideberth.solvers.shrinking import least_rows
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,13 @@ class CentralPath(InteriorPoint):
         self.least_mu = 0.0
 
     def centre(self, control: Control) -> None:
-        """Make all products of room and force even, whatever the weights."""
+        """Make the products of all pairs even, whatever the weights."""
         self.least_mu, self.barrier = self.mu, None
         before = np.inf
         while not control.exhausted():
-            uneven = rms((self.room * self.force / self.least_mu - 1.0).reshape(-1))
+            uneven = rms(
+                (self.dual_slack * self.multiplier / self.least_mu - 1.0).reshape(-1)
+            )
             if uneven <= LITTLE or not uneven < before:
                 break
             before = uneven
@@ -78,13 +80,13 @@ class CentralPath(InteriorPoint):
 
         def weigh(J, products):
             slack[J] = problem.targets[J] - products
-            share[J] = mu / centred_force(slack[J], mu)[1]
+            share[J] = mu / centred_multipliers(slack[J], mu)[1]
             return other.c[J] * share[J]
 
         other.combined = rows.along(other.x, weigh) + rows.folded
         other.slack, other.last_change = slack, 0.0 * slack
-        other.force = centred_force(slack, mu)
-        other.room = np.stack([mu / other.force[0], share])
+        other.multiplier = centred_multipliers(slack, mu)
+        other.dual_slack = np.stack([mu / other.multiplier[0], share])
         other._measure()
         return other
 
@@ -95,7 +97,7 @@ class CentralPath(InteriorPoint):
         residual = self.combined - self.block.rows.penalty * self.x
         if isinstance(self.block, Shared):
             residual += self.block.adjoint(self.block.h)
-        moving = float(self.alpha @ self.room[0]) * 4
+        moving = float(self.alpha @ self.dual_slack[0]) * 4
         return float(residual @ self.factor.solve(residual)) / (moving * self.mu)
 
 
@@ -156,7 +158,7 @@ def solve_tied(
         goal, least = LITTLE * goal, found.gap
 
 
-def centred_force(slack: np.ndarray, mu: float) -> np.ndarray:
+def centred_multipliers(slack: np.ndarray, mu: float) -> np.ndarray:
     """The multipliers (p, q) of the hinge that are centred at these slacks."""
     larger = mu + 0.5 * (np.hypot(slack, 2 * mu) + np.abs(slack))
     # From μ/larger + μ/smaller = 1; a difference would cancel.
