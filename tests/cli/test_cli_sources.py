@@ -153,6 +153,7 @@ def test_what_is_written_is_read_back(
         ('a,y\n1,p\n2,"q\n3,p\n4,q\n', ", line 5: a cell starts with a quote that is never closed."),
         ('a,y\n1,5"\n2,"q\n3,p\n4,q\n', ", line 5: a cell starts with a quote that is never closed."),
         ('a,y\n"1,p\n', ", line 2: "),
+        ('#"a"b,y\n1,"p"q\n', ", line 2: "),
         ('a,y\n1,p\n"2"3,q\n', ", line 3: "),
         ("a;y\n1,234;p\n", ", row 1 (line 2), column 'a' holds '1,234', which may mean 1.234 or 1234"),
         ("a;b;y\n0,5;2.5;p\n", "'2.5' but row 1 (line 2), column 'a' holds '0,5'"),

@@ -13,6 +13,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -105,9 +106,9 @@ class DelimitedReader(Reader):
         for file in self.files:
             for _, row in self._rows(file) if left else ():
                 cells = {n: row[k].strip() for n, k in left.items() if k < len(row)}
-                told = [n for n, cell in cells.items() if not self._is_missing(cell)]
-                found += [name for name in told if is_word(cells[name])]
-                left = {name: k for name, k in left.items() if name not in told}
+                known = [n for n, cell in cells.items() if not self._is_missing(cell)]
+                found += [name for name in known if is_word(cells[name])]
+                left = {name: k for name, k in left.items() if name not in known}
                 if not left:
                     break
         return [name for name in names if name in found]
@@ -382,11 +383,12 @@ def _is_remark(row: list[str], width: int) -> bool:
 
 def _names_in_comment(line: str, body: list[str], delimiter: str) -> str | None:
     """The line of names, if the last comment above rows of numbers is one."""
-    row = next((row for row in _cut(body, delimiter) if row), [])
-    if any(map(looks_like_number, row)):
-        for text in (line, line.lstrip().removeprefix("#").lstrip()):
-            if len(next(iter(_cut([text], delimiter)), [])) == len(row):
-                return text
+    with suppress(csv.Error):  # `_split` will say what is wrong
+        row = next((row for row in _cut(body, delimiter) if row), [])
+        if any(map(looks_like_number, row)):
+            for text in (line, line.lstrip().removeprefix("#").lstrip()):
+                if len(next(iter(_cut([text], delimiter)), [])) == len(row):
+                    return text
     return None
 
 

@@ -63,17 +63,17 @@ class Source(ABC):
     brings_radii = False
     #: Whether chunks bring the errors of their values.
     brings_errors = False
-    #: Whether cells may be missing; who reads them must know what to do about it.
+    #: Whether cells may be missing (NaN); otherwise they are refused.
     gaps = False
     #: Whether rows have labels.
     labelled = True
-    #: How to give labels, for who forgot them.
+    #: How to give labels, for a message where they are missing.
     _wanted = "give one label per row of X"
     #: Whether the rows are in memory all the time.
     stays = False
     #: Called with the number of chunks of a read that are done.
     watch: Callable[[int], None] | None = None
-    #: The kind of the data and where it is, for who prints it.
+    #: The kind of the data and where it is, for `repr`.
     _what = ""
     #: Files that hold X, with size and time of change; None where X is in no file.
     _stamps: dict[str, tuple[int, int]] | None = None
@@ -110,7 +110,7 @@ class Source(ABC):
             )
 
     def _log_read(self, chunks: int) -> None:
-        """Tell whoever listens that the data was read once more."""
+        """Count a read of all rows, and log it."""
         self._reads += 1
         _log.info("read %d of %r: %d chunks", self._reads, self, chunks)
 
@@ -120,7 +120,7 @@ class Source(ABC):
             yield chunk.y, chunk.weight
 
     def some_labels(self) -> Iterator[Any]:
-        """Labels alone, for who may stop before the end."""
+        """Labels alone, chunk by chunk; a caller may stop before the end."""
         for y, _ in self.labels():
             yield y
 
@@ -188,7 +188,7 @@ class Source(ABC):
         """How many rows may be held in memory, with what solving on them takes.
 
         `item` is the size of a row in bytes, if not that of the data. A quarter of the
-        room is for results, one value or two per row of the data.
+        memory is for results, one value or two per row of the data.
         """
         row = copies * (self.row_bytes if item is None else item) + 8 * _VECTORS
         free = 0.75 * self.room - _CHUNKS * self.chunk_bytes
