@@ -107,8 +107,8 @@ class Columns:
             at = {level: start + k for k, level in enumerate(levels)}
             at[None] = at.get(_NO_VALUE, -1)
             texts = table.texts[name].tolist()
-            places = map(at.get, texts, repeat(-1))
-            codes.append(np.fromiter(places, np.int32, table.n))
+            columns = map(at.get, texts, repeat(-1))
+            codes.append(np.fromiter(columns, np.int32, table.n))
             start += len(levels)
         if sp.issparse(table.X):
             return sp.csr_array(sp.hstack([table.X, _indicators(codes, start)]))
@@ -292,7 +292,7 @@ def _lacking(table: Table, name: str) -> np.ndarray:
     """Which rows have no value in a column that is no feature, or one of text."""
     if name in table.numbers:
         return np.isnan(table.numbers[name])
-    return np.equal(table.texts[name], None).astype(bool)
+    return np.equal(table.texts[name], np.array(None, dtype=object))
 
 
 def _holes(table: Table, names: Iterable[str]) -> dict[str, np.ndarray]:
