@@ -305,6 +305,24 @@ def test_lines_of_comments_are_no_rows(tmp_path, text, encoding):
     assert read(path, request).texts["y"].tolist() == ["p", "q"]
 
 
+def test_rows_that_start_like_comments_are_rows(tmp_path):
+    path = tmp_path / "a.csv"
+    colours = "".join(f"#ff00{k:02x},{k},p\n" for k in range(80))
+    request = Request(texts=("1", "3"))
+    path.write_text(f"# made by hand\n{colours}\n5,5,q\n")
+    assert read(path, request, header=False).X[:, 0].tolist() == [*range(80), 5]
+    path.write_text(f"#rgb,x,y\n{colours}")
+    table = read(path, Request(texts=("#rgb", "y")))
+    assert table.X[:, 0].tolist() == list(range(80))
+    assert table.texts["#rgb"][79] == "#ff004f"
+
+
+def test_many_lines_of_comments_stand_above_a_table(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("# a long story, of nothing\n" * 99 + "a b y\n1 2 p\n3 4 q\n")
+    assert read(path).X.tolist() == [[1, 2], [3, 4]]
+
+
 def test_errors_below_comments_tell_the_line(tmp_path):
     told = complaint(tmp_path, "# one\n# two\na,y\n1,p\n# three, four, five\nx,q\n")
     assert "row 2 (line 6), column 'a' holds 'x'" in told

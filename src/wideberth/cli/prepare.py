@@ -17,10 +17,9 @@ import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.training_options import TrainingOptions
-from wideberth.data import Table
 from wideberth.data.errors import listed, quoted
 from wideberth.data.numbers import looks_like_number
-from wideberth.data.table import check_names
+from wideberth.data.table import Table, check_names
 from wideberth.noise.reading import read_errors
 
 #: Largest number of different values that a column may hold whatever they are; beyond
