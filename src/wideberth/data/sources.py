@@ -384,7 +384,17 @@ class ChunkSource(Source):
                 part if part is None or is_foreign(part) else np.asarray(part)
                 for part in vectors
             )
-            tables = _errors_of_chunk(X, errors, where)
+            tables = error_tables(errors)
+            if tables and is_foreign(X):
+                raise DataError(
+                    f"{where}: errors go with NumPy and SciPy arrays; its rows are a "
+                    f"{type(X).__name__}."
+                )
+            tables = tuple(
+                part if sp.issparse(part) else np.asarray(part) for part in tables
+            )
+            for table in tables:
+                check_errors(table, X.shape, where)
             chunk = Chunk(X, y, weight, radius, tables, number, "X")
             self.brings_radii |= chunk.radius is not None
             if chunk.n:
@@ -570,22 +580,6 @@ def _errors_like(X, X_err):
     check_errors(X_err, X.shape)
     errors = like(X_err, X)
     return errors if errors.dtype == X.dtype else namespace(X).astype(errors, X.dtype)
-
-
-def _errors_of_chunk(X, X_err, where: str) -> tuple:
-    """The errors that a chunk of a program brings, dense or sparse like its rows."""
-    tables = []
-    for table in error_tables(X_err):
-        if is_foreign(X):
-            raise DataError(
-                f"{where}: errors go with NumPy and SciPy arrays; its rows are a "
-                f"{type(X).__name__}."
-            )
-        if sp.issparse(table) and not sp.issparse(X):
-            table = table.toarray()
-        tables.append(table if sp.issparse(table) else np.asarray(table))
-        check_errors(tables[-1], X.shape, where)
-    return tuple(tables)
 
 
 def named_errors(X_err, where: str) -> list[list[str | None]]:
