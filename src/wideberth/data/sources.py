@@ -170,7 +170,7 @@ class Source(ABC):
         """
         check_number(size, "size", whole=True)
         n, keys, parts = 0, np.empty(0), None
-        for count, more, rows in self.map(_Draw(int(size), int(random_state))):
+        for count, more, rows in self.map(_RandomRows(int(size), int(random_state))):
             n, keys = n + count, np.concatenate([keys, more])
             parts = rows if parts is None else {
                 name: concat([part, rows[name]]) for name, part in parts.items()
@@ -253,7 +253,7 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
 
 
 @dataclass(frozen=True)
-class _Draw:
+class _RandomRows:
     """A question to chunks: which of their rows have the smallest random keys.
 
     Every row of the data has the same chance, whatever chunk it is in.
