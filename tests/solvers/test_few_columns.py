@@ -183,7 +183,7 @@ def test_whatever_columns_come_first_the_last_are_right(first):
 
 def test_what_columns_cost_that_are_left_out_is_part_of_the_gap():
     rounds, problem = rounds_of(7)
-    part, rounds.goal = columns.Columns.of(problem, np.arange(3)), 1e-8
+    part, rounds.goal = columns.ColumnPart.of(problem, np.arange(3)), 1e-8
     pair = rounds.solve_part(part)
     whole = problem.dual_at(part.work.unfold(part.engine.alpha))
     assert pair.dual.value == pytest.approx(whole.value, rel=1e-12)

@@ -31,7 +31,7 @@ from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Decide, Decided, Draw, part_of
+from wideberth.solvers.batches import Batches, Decide, Decided, FirstPass, part_of
 from wideberth.solvers.newton import Newton
 from wideberth.solvers.ramp import Descended, DescentInMemory
 
@@ -70,7 +70,7 @@ class Chunks(Batches):
     def ask(self, question):
         """Put a question to the problem on the rows of each chunk."""
         asked = _Asked(self.terms, question, self.beyond, not self.checked)
-        first, counts = isinstance(question, Draw), np.zeros(2, dtype=int)
+        first, counts = isinstance(question, FirstPass), np.zeros(2, dtype=int)
         for answer in self.source.map(asked):
             if first:
                 counts += answer.classes
@@ -79,7 +79,7 @@ class Chunks(Batches):
                 answer = replace(answer, equal=None)
             yield answer
         self.checked = True
-        if first and question.sides:
+        if first:
             _check_classes(counts)
 
     def collapsed(self) -> FewDistinct | None:

@@ -82,7 +82,7 @@ def prove(
         except NUMERICAL:
             continue
         if new is not None:
-            new = _null_if_optimal(problem, new, control.tol)
+            new = null_if_optimal(problem, new, control.tol)
             new = polished(problem, new, control.tol)
             found = new if found is None else best_of([found, new])
     if found is None:
@@ -96,7 +96,7 @@ def affordable(problem: Problem) -> bool:
     return problem.n * min(problem.rows.d, problem.n) ** 2 <= QUICK_GRAM
 
 
-def _null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
+def null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
     """The null model in place of w ≈ 0, where a dual point proves it (theory §2).
 
     P(0) ≥ P* + ½‖w*‖² and ‖w−w*‖² ≤ 2·gap: a w that is too long for w = 0 to be within
@@ -109,8 +109,9 @@ def _null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
     null = Pair(null_point(problem), dual)
     if not null.gap <= tol * null.point.scale:
         return found
-    if dual.w.any() and problem.noise.proportional:
-        null = null_pair(problem, start=dual.alpha) or found
+    if problem.noise.proportional:
+        known = found if dual.w.any() else null
+        null = null_pair(problem, start=dual.alpha) or known
     return null if null.meets(tol) else found
 
 

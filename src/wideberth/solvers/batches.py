@@ -5,7 +5,7 @@ and clusters have several. One call of `ask` is one pass. A batch answers a ques
 with sums over its rows and with the rows that it hands over; it may be forgotten once
 it has answered, for nothing as long as the data is kept:
 
-* `Draw` hands over a sample of the rows, or all of them;
+* `FirstPass` hands over a sample of the rows, or all of them;
 * `Gather` evaluates the objective at a point, hands over the rows near the margin there
   and folds the others (theory §3), each taken to be at the bound on its side;
 * `Decide` says at the end what the certificate proves of every row.
@@ -176,38 +176,32 @@ class Answer:
     fold: Folded | None = None
     #: What stands for the noise of folded rows that have sets of their own.
     model: NoiseModel | None = None
-    #: All rows folded, by class where there is an intercept, and how many of each class
-    #: there are; the first pass over files only.
-    sides: tuple[Folded, ...] = ()
+    #: How many rows of each class there are, in the first pass.
     classes: tuple[int, int] = (0, 0)
     #: The distinct rows of a batch, where those are asked for and few.
     equal: Merged | None = None
 
 
 @dataclass(frozen=True)
-class Draw:
-    """The first pass, at w = 0: hand over a share of all rows that have a weight.
+class FirstPass:
+    """At w = 0: hand over a share of all rows that have a weight.
 
-    `sides` asks to fold each class, which decides about the null model; `distinct` for
-    the distinct rows.
+    `distinct` asks for the distinct rows, too.
     """
 
     w: np.ndarray
     share: float
     seed: int
     in_memory: bool
-    sides: bool = False
     distinct: bool = False
 
     b = 0.0
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
-        upper, xp = problem.y > 0, namespace(problem.y)
+        upper = int(namespace(problem.y).count_nonzero(problem.y > 0))
         nothing = fill(problem.weights, problem.n, 0.0)
         point = problem.at(self.w, self.b, nothing, nothing)
-        above = int(xp.count_nonzero(upper))
-        classes = [upper | ~upper] if problem.intercept is None else [upper, ~upper]
         piece = Piece.of(problem, problem.weights > 0)
         return Answer(
             number,
@@ -217,8 +211,7 @@ class Draw:
             point if self.in_memory else None,
             piece.n,
             piece=piece.sampled(self.share, (self.seed, number)),
-            sides=tuple(fold_samples(problem, c) for c in classes if self.sides),
-            classes=(above, problem.n - above),
+            classes=(upper, problem.n - upper),
             equal=merge_chunk(problem) if self.distinct else None,
         )
 
@@ -348,26 +341,21 @@ class Proof:
     """A dual point of the whole problem, without α of the folded rows.
 
     They were folded at the point `rule`: above the margin at 0, below it at their
-    weight, or at these ratios `by_class` of it where y > 0 and y < 0. `members`, by
-    batch, are the places and α of the others; or all rows have `ratios` α/c.
+    weight. `members`, by batch, are the places and α of the others; or all rows have
+    `ratios` α/c.
     """
 
     dual: DualPoint
     rule: PrimalPoint
     members: Mapping[int, tuple[Array, Array]] | None = None
     ratios: Mapping[int, Array] | None = None
-    by_class: tuple[float, float] = (1.0, 1.0)
 
     def alpha(self, number: int, problem: Problem):
         """α of the rows of one batch."""
         if self.ratios is not None:
             return like(self.ratios[number], problem.weights) * problem.weights
-        slack, (upper, lower) = slack_of(problem, self.rule), self.by_class
-        alpha = masked(slack > LEAST_DISTANCE, problem.weights)
-        if upper != lower:
-            alpha *= namespace(slack).where(problem.y > 0, upper, lower)
-        elif upper != 1:
-            alpha *= upper
+        fixed = slack_of(problem, self.rule) > LEAST_DISTANCE
+        alpha = masked(fixed, problem.weights)
         if self.members is not None:
             scatter(alpha, *self.members[number])
         return alpha

@@ -66,7 +66,7 @@ def likely(problem: Problem, d: np.ndarray, s: float) -> np.ndarray:
 
 
 @dataclass
-class Columns:
+class ColumnPart:
     """The problem `small` of the columns J, and the method on it.
 
     `work` are the rows that the method has not left behind; rows of no weight it never
@@ -80,13 +80,13 @@ class Columns:
     moving: bool = True
 
     @classmethod
-    def of(cls, problem: Problem, columns: np.ndarray) -> Columns:
+    def of(cls, problem: Problem, columns: np.ndarray) -> ColumnPart:
         """All rows of some columns."""
         small = problem.with_features(columns)
         work = Reduction.without(small)
         return cls(columns, small, work, InteriorPoint(work.problem))
 
-    def widened(self, problem: Problem, columns: np.ndarray) -> Columns:
+    def widened(self, problem: Problem, columns: np.ndarray) -> ColumnPart:
         """More columns, the rows that are left, and the method where it is."""
         places = np.searchsorted(columns, self.columns)
         small, before = problem.with_features(columns), self.work
@@ -97,10 +97,10 @@ class Columns:
             left = Partition(removed, saturated, small.weights, small.weights)
             work = work.shrink(left)
         self.engine.widen(work.problem, places)
-        return Columns(columns, small, work, self.engine)
+        return ColumnPart(columns, small, work, self.engine)
 
 
-class ColumnRounds(Rounds[Columns]):
+class ColumnRounds(Rounds[ColumnPart]):
     """Rounds on some of the columns of a problem, verified on all of them."""
 
     def __init__(self, problem: Problem, control: Control):
@@ -114,7 +114,8 @@ class ColumnRounds(Rounds[Columns]):
         dual = problem.dual_at(problem.weights if start is None else start.alpha)
         columns = np.union1d(columns, self._wanted(dual, columns))
         self.goal = LITTLE * LITTLE
-        self.rounds(Columns.of(problem, columns if columns.size else self._near(dual)))
+        columns = columns if columns.size else self._near(dual)
+        self.rounds(ColumnPart.of(problem, columns))
         assert self.proof is not None
         return Pair(self.point, self.proof.dual)
 
@@ -142,10 +143,10 @@ class ColumnRounds(Rounds[Columns]):
         wrong = wrongly_settled(part.work, found.point.slack) & (problem.weights > 0)
         self.kept |= wrong
         if wrong.any() or not part.moving or new.size > LITTLE * columns.size:
-            return Columns.of(problem, np.union1d(columns, new))
+            return ColumnPart.of(problem, np.union1d(columns, new))
         if not new.size and near.size <= COPY_SHARE * columns.size:
             self.goal = LITTLE * LITTLE
-            return Columns.of(problem, near)
+            return ColumnPart.of(problem, near)
         return part.widened(problem, np.union1d(columns, new)) if new.size else part
 
     def _next_goal(self, new: np.ndarray) -> float:
@@ -162,7 +163,7 @@ class ColumnRounds(Rounds[Columns]):
         near = likely(self.problem, dual.d, (1 - LITTLE) * dual.s)
         return near if near.size else np.array([np.argmax(np.abs(dual.d))])
 
-    def _run(self, part: Columns) -> bool:
+    def _run(self, part: ColumnPart) -> bool:
         """Step to the goal, leaving rows behind; False if stuck."""
         engine, last = part.engine, np.inf
         for _ in range(MOST_STEPS):

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import MutableMapping
 from dataclasses import replace
 
 import numpy as np
 
-from wideberth.noise.sets import Noise
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import Array, concat, host, namespace
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.merge import Groups, join, ratios
-from wideberth.problem.rows import as_rows, gamma
-from wideberth.solvers.batches import Answer, Batches, Draw, Piece, Proof
+from wideberth.problem.rows import gamma
+from wideberth.solvers.batches import Answer, Batches, FirstPass, Piece, Proof
 from wideberth.solvers.blocks import NoiseModel
 
 
@@ -31,7 +29,9 @@ class Work:
     def __init__(self, batches: Batches, question, n: int = 0):
         self.batches, self.question = batches, question
         self._labels = batches.per_row(n)  # the group of each row
-        self.first = isinstance(question, Draw)  # no row was settled, but at random
+        self.first = isinstance(
+            question, FirstPass
+        )  # no row was settled, but at random
         self.grouping = getattr(question, "grouping", None)
         self.most = getattr(question, "most", np.inf)
         self.n, self.near, self.exact = 0, 0, True
@@ -41,7 +41,6 @@ class Work:
         self.fold: Folded | None = batches.folded
         self.model: NoiseModel | None = None
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
-        self.sides: tuple[Folded, ...] = ()
         self._share = 1.0  # of the rows of a first pass that is kept
         self._hinges: list[float] = []
         self._rounding = 0.0
@@ -63,10 +62,6 @@ class Work:
         if answer.model is not None:
             known = self.model
             self.model = answer.model if known is None else known + answer.model
-        if answer.sides:
-            before = self.sides or (None,) * len(answer.sides)
-            pairs = zip(before, answer.sides, strict=True)
-            self.sides = tuple(new if old is None else old + new for old, new in pairs)
         if answer.groups is not None:
             self._add_groups(answer.number, answer.groups)
         elif answer.piece is not None:
@@ -188,34 +183,6 @@ class Work:
         problem = replace(problem, penalty=self.batches.penalty)
         problem.rows.passes = self.batches.counter(self.n)
         return problem
-
-    def classes_as_rows(self) -> Problem:
-        """Each class, or all rows where there is no b, as one group of rows.
-
-        On the face A where the null model is decided (`endpoints`) the members of a
-        group share one ratio α_i/c_i, so it is decided for the whole problem.
-        """
-        sides, y = self.sides, np.array([1.0, -1.0])[: len(self.sides)]
-        total = np.array([side.total for side in sides])
-        scale = 1.0 / np.where(total > 0, total, 1.0)
-        X = (y * scale)[:, None] * np.array([side.d for side in sides])
-        sums = (0.0 if side.noise is None else side.noise.scale for side in sides)
-        radii = scale * np.array(list(sums))
-        known = functools.reduce(operator.add, sides)
-        known = replace(
-            known,
-            d=np.zeros(self.batches.d),
-            noise=None,
-            total=0.0,
-            size=0.0,
-            weight=0.0,
-            balance=0.0,
-            rounding=known.rounding + gamma(4) * known.mass,
-            chain=known.chain + 8,
-        )
-        batches, noise = self.batches, Noise(self.batches.sets, radii)
-        problem = Problem(as_rows(X, y), total, noise, batches.intercept, known)
-        return replace(problem, penalty=batches.penalty)
 
     def proof(self, dual: DualPoint) -> Proof:
         """A dual point of the rows held as one of all rows, settled at `point`."""
