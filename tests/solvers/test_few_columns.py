@@ -152,13 +152,13 @@ def test_smooth_noise_is_refused_in_a_sentence():
 def test_columns_come_in_as_they_are_wanted(monkeypatch):
     """Steps see few columns, twice as many at most in each round, and enough at last."""
     seen = []
-    run = ColumnRounds._run
+    run = ColumnRounds.solve_part
 
     def watched(self, part):
         seen.append(part.columns)
         return run(self, part)
 
-    monkeypatch.setattr(ColumnRounds, "_run", watched)
+    monkeypatch.setattr(ColumnRounds, "solve_part", watched)
     monkeypatch.setattr(columns, "FEW_FEATURES", 4)
     rounds, problem = rounds_of(5)
     found = rounds.solve(np.arange(2))

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wideberth.problem import DualPoint, Pair, Problem
-from wideberth.problem.limits import COPY_SHARE, FEW_FEATURES, LITTLE, MOST_STEPS
+from wideberth.problem.limits import COPY_SHARE, FEW_FEATURES, LITTLE
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.batches import Proof
 from wideberth.solvers.driver import Rounds
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.shrinking import fix_far_rows, near_margin, wrongly_fixed
+from wideberth.solvers.shrinking import Shrinking, wrongly_fixed
 
 if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
@@ -70,14 +70,13 @@ class ColumnPart:
     """The problem `small` of the columns J, and the method on it.
 
     `work` are the rows that the method has not left behind; rows of no weight it never
-    has. `moving` says whether it could go on when it stopped.
+    has.
     """
 
     columns: np.ndarray
     small: Problem
     work: Reduction
     engine: InteriorPoint
-    moving: bool = True
 
     @classmethod
     def of(cls, problem: Problem, columns: np.ndarray) -> ColumnPart:
@@ -121,11 +120,15 @@ class ColumnRounds(Rounds[ColumnPart]):
 
     def solve_part(self, part):
         """Step to the goal, leaving rows behind; then to all columns."""
-        problem, engine = self.problem, part.engine
-        part.moving = self._run(part)
+        problem, small = self.problem, part.small
+        method = Shrinking(
+            small, small, part.work.free, self.control, self.goal, self.kept
+        )
+        part.work, part.engine = method.run(part.work, part.engine)
+        engine = part.engine
         w, alpha = np.zeros(problem.rows.d), part.work.unfold(engine.alpha)
         w[part.columns] = engine.w
-        point = problem.at(w, engine.b, part.small.rows.margins(engine.w))
+        point = problem.at(w, engine.b, small.rows.margins(engine.w))
         return Pair(point, problem.dual_at(alpha))
 
     def verify(self, part, found):
@@ -138,11 +141,12 @@ class ColumnRounds(Rounds[ColumnPart]):
         self.control.record(spent, found.certificate, (problem.n, 0, 0))
         if self.finished():
             return None
+        stuck = part.engine.relative_gap > self.goal
         new, near = self._wanted(found.dual, columns), self._near(found.dual)
         self.goal = self._next_goal(new)
         wrong = wrongly_fixed(part.work, found.point.slack) & (problem.weights > 0)
         self.kept |= wrong
-        if wrong.any() or not part.moving or new.size > LITTLE * columns.size:
+        if wrong.any() or stuck or new.size > LITTLE * columns.size:
             return ColumnPart.of(problem, np.union1d(columns, new))
         if not new.size and near.size <= COPY_SHARE * columns.size:
             self.goal = LITTLE * LITTLE
@@ -162,26 +166,6 @@ class ColumnRounds(Rounds[ColumnPart]):
         """Columns whose weights may turn out not to be 0; one at least to work on."""
         near = likely(self.problem, dual.d, (1 - LITTLE) * dual.s)
         return near if near.size else np.array([np.argmax(np.abs(dual.d))])
-
-    def _run(self, part: ColumnPart) -> bool:
-        """Step to the goal, leaving rows behind; False if stuck."""
-        engine, last = part.engine, np.inf
-        for _ in range(MOST_STEPS):
-            if engine.relative_gap <= self.goal:
-                engine.resync()
-            if engine.relative_gap <= self.goal or self.control.exhausted():
-                return True
-            if 2 * min(engine.relative_gap, self.control.tol) > last:
-                return True  # all that rounding allows, and sufficient
-            last = engine.relative_gap
-            self.control.steps += 1
-            if not engine.step():
-                return False
-            near = near_margin(engine, self.kept[part.work.free])
-            if near is not None:
-                part.work = part.work.shrink(fix_far_rows(near, engine.slack))
-                engine.shrink(near, part.work.problem)
-        return False
 
     def _wanted(self, dual: DualPoint, columns: np.ndarray) -> np.ndarray:
         """Columns left out that cost the dual point most; at most as many again."""
