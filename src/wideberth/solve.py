@@ -27,7 +27,7 @@ from wideberth.data.opening import (
 )
 from wideberth.data.sources import ReadingLine, Source
 from wideberth.noise import as_shape
-from wideberth.noise.read_errors import check_errors_alone
+from wideberth.noise.reading import check_errors_alone
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.certificate import PROVABLE

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wideberth.noise import SmoothBars
+from wideberth.noise.error_bars import SmoothBars, images_of, lifted
 from wideberth.noise.sets import SumOfSets
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import by_columns, fill, host, is_foreign, like, namespace
@@ -541,7 +541,8 @@ class SignedParts(Inequalities):
         d, rows = self.d, copy(self.rows)
         plain = rows.dense()
         z, ends = plain[:, :d], plain[:, d:]
-        moves = problem.radii[:, None] * problem.noise.boxes.block(slice(None))
+        widths = problem.noise.sets.cells(slice(None), slice(None))
+        moves = problem.radii[:, None] * widths
         rows.table = np.hstack((z - moves, -z - moves, ends))
         box = problem.outside.box(d)
         fold, rest = np.split(rows.folded, [d])
@@ -828,7 +829,7 @@ class ConeSets(RoundCones, OwnSets):
         self.factors = problem.noise.ellipsoids.factors(self.noisy)
 
     def place(self, w, b, margins, distance):
-        image = self.factors.images(w)
+        image = images_of(self.factors, w)
         reach = np.linalg.norm(w) * self.problem.noise.ellipsoids.lipschitz(self.d)
         sizes = np.maximum(np.sqrt(dots(image, image)), START_INSIDE * reach)
         t = (1 + LITTLE) * np.maximum(sizes, LEAST_DISTANCE)
@@ -851,7 +852,7 @@ class ConeSets(RoundCones, OwnSets):
 
     def _visit_sets(self, method):
         """h_0 stays αρ to the last digit, and k_1 the image of w."""
-        image = self.factors.images(method.w)
+        image = images_of(self.factors, method.w)
         self.k = np.column_stack((self.k[:, 0], image))
         self.h = np.column_stack((method.alpha * self.radii, self.h[:, 1:]))
         self.noise = self.problem.radii * np.sqrt(dots(image, image))
@@ -863,7 +864,7 @@ class ConeSets(RoundCones, OwnSets):
 
     def _lifted(self, parts):
         """Σ F_ip_i."""
-        return self.factors.lifted(parts).sum(axis=0)
+        return lifted(self.factors, parts).sum(axis=0)
 
     @property
     def turned(self):
@@ -878,7 +879,7 @@ class ConeSets(RoundCones, OwnSets):
         self.compliance = self.radii * self.radii / self.first
         self.shift = -self.radii * self.h[:, 0] / self.first
         self.total = np.zeros_like(self.h)  # h + r
-        p = self.factors.lifted(self.v1)
+        p = lifted(self.factors, self.v1)
         self._turned = copy(self.rows)
         self._turned.table = np.array(self.rows.dense())
         self._turned.table[:, : self.d] -= (self.radii * self.lean)[:, None] * p
@@ -904,7 +905,7 @@ class ConeSets(RoundCones, OwnSets):
         return self.filled(self._pushed(self.total))
 
     def move(self, dx, d_alpha, aim):
-        image = self.factors.images(dx[: self.d])
+        image = images_of(self.factors, dx[: self.d])
         dt = (self.total[:, 0] - self.h[:, 0] - self.radii * d_alpha) / self.first
         dt += self.lean * dots(self.v1, image)
         self.dk = np.column_stack((dt, image))
