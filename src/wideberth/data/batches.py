@@ -91,7 +91,7 @@ class Chunks(Batches):
         return FewDistinct(self, distinct, problem)
 
     def grouping(self, n):
-        """Half of the room for single rows, a quarter for groups.
+        """Half of the capacity for single rows, a quarter for groups.
 
         All are in float64, and solved as a whole: two copies do.
         """
@@ -100,7 +100,7 @@ class Chunks(Batches):
         return Grouping(capacity // 2, 0.25 * capacity / n)
 
     def spares(self, size):
-        """Whether the source leaves room for that."""
+        """Whether the source leaves memory for that."""
         return self.source.spares(size)
 
     def per_row(self, n):
@@ -270,7 +270,7 @@ class FewDistinct(Batches):
             yield decided
 
     def spares(self, size):
-        """Whether the source leaves room for that."""
+        """Whether the source leaves memory for that."""
         return self.chunks.spares(size)
 
     def _merged(self) -> Iterator[Merged]:

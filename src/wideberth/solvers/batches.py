@@ -54,7 +54,7 @@ class Batches(ABC):
     #: Rows, where that is known before the first pass, and features.
     n: int | None
     d: int
-    #: The sets within which samples move; of a kind, where chunks bring their own.
+    #: The sets within which samples move; only their kind, where chunks bring them.
     sets: Sets
     intercept: float | None
     #: Rows that may be handed over at a time.
@@ -174,7 +174,7 @@ class Answer:
     piece: Piece | None = None
     groups: Groups | None = None
     fold: Folded | None = None
-    #: What stands for the noise of folded rows that have sets of their own.
+    #: What stands for the noise of folded rows that each have a set.
     model: NoiseModel | None = None
     #: How many rows of each class there are, in the first pass.
     classes: tuple[int, int] = (0, 0)
@@ -195,13 +195,12 @@ class FirstPass:
     in_memory: bool
     distinct: bool = False
 
-    b = 0.0
+    b, most, grouping = 0.0, math.inf, None
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
         upper = int(namespace(problem.y).count_nonzero(problem.y > 0))
-        nothing = fill(problem.weights, problem.n, 0.0)
-        point = problem.at(self.w, self.b, nothing, nothing)
+        point = evaluated(problem, self.w, self.b)
         piece = Piece.of(problem, problem.weights > 0)
         return Answer(
             number,
@@ -224,7 +223,7 @@ class Gather:
     those outside the last working set, its `members`, that crossed the margin: they are
     on another side of it at the point `other`. With a `grouping` all rows
     are handed over, those far away in groups of the same ratio α/c: `ratios` has them,
-    else rows were settled at `other`.
+    else rows were fixed at `other`.
     """
 
     w: np.ndarray
@@ -255,7 +254,7 @@ class Gather:
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
-        point = self.known or problem.at(self.w, self.b)
+        point = self.known or evaluated(problem, self.w, self.b)
         answer = Answer(number, problem.n, point.hinge, point.rounding)
         if self.in_memory:
             answer = replace(answer, point=point)
@@ -434,6 +433,14 @@ def decide_rows(batches: Batches, question: Decide) -> Decided:
         return Decided(known.counts, alpha, *masks)
     removed = concat([part.removed for part in parts])
     return Decided(counts, alpha, removed, concat([p.saturated for p in parts]))
+
+
+def evaluated(problem: Problem, w: np.ndarray, b: float) -> PrimalPoint:
+    """A point of a batch; at w = 0 margins are 0, without a product and rounding."""
+    if w.any():
+        return problem.at(w, b)
+    nothing = fill(problem.weights, problem.n, 0.0)
+    return problem.at(w, b, nothing, nothing)
 
 
 def slack_of(problem: Problem, point: PrimalPoint):

@@ -47,7 +47,13 @@ from wideberth.problem.arrays import (
 )
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.problem.merge import Grouping, merge_equal_rows
-from wideberth.solvers.attempts import affordable, null_if_optimal, prove, sparse
+from wideberth.solvers.attempts import (
+    affordable,
+    null_if_optimal,
+    polished,
+    prove,
+    sparse,
+)
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import (
     Batches,
@@ -298,7 +304,8 @@ class Driver(Rounds[Work]):
         if small.noise.proportional and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(small, inner, found)
         if work.exact:
-            found = null_if_optimal(small, found, inner.tol)
+            null = null_if_optimal(small, found, inner.tol)
+            found = found if null is found else polished(small, null, inner.tol)
             found = sparse(small, found, inner.tol)
         control.steps = inner.steps
         if equal is None:
@@ -480,14 +487,15 @@ class Driver(Rounds[Work]):
             if self.certificate.meets(self.control.target):
                 return work
         if work.across > question.most_crossed:
-            work = self._ask(self._wider(solved))
+            question = self._wider(solved)
+            work = self._ask(question)
         elif solved.exact and not (work.across or work.grouping or self._came_back):
             self.goal *= LITTLE  # nothing but precision is missing
         while self._too_few(work) and not self.control.interrupted():
-            wider = work.question.widening / LITTLE
-            work = self._ask(replace(work.question, widening=wider))
+            question = replace(question, widening=question.widening / LITTLE)
+            work = self._ask(question)
         if work.overfull:
-            work = self._ask(self._fitting(work.question, work.n, work.near))
+            work = self._ask(self._fitting(question, work.n, work.near))
         for number, places in work.crossed.items():
             held = self.pinned.get(number)
             self.pinned[number] = places if held is None else concat([held, places])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import MutableMapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from wideberth.problem.arrays import Array, concat, host, namespace
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.merge import Groups, join, ratios
 from wideberth.problem.rows import gamma
-from wideberth.solvers.batches import Answer, Batches, FirstPass, Piece, Proof
+from wideberth.solvers.batches import Answer, Batches, FirstPass, Gather, Piece, Proof
 from wideberth.solvers.blocks import NoiseModel
 
 
@@ -26,14 +25,11 @@ class Work:
     points of this work are points of the whole problem.
     """
 
-    def __init__(self, batches: Batches, question, n: int = 0):
+    def __init__(self, batches: Batches, question: FirstPass | Gather, n: int = 0):
         self.batches, self.question = batches, question
         self._labels = batches.per_row(n)  # the group of each row
-        self.first = isinstance(
-            question, FirstPass
-        )  # no row was settled, but at random
-        self.grouping = getattr(question, "grouping", None)
-        self.most = getattr(question, "most", np.inf)
+        self.first = isinstance(question, FirstPass)
+        self.grouping, self.most = question.grouping, question.most
         self.n, self.near, self.exact = 0, 0, True
         self.members: dict[int, Array] = {}  # by batch; see `problem`
         self.crossed: dict[int, Array] = {}  # places of rows that crossed, by batch
@@ -143,24 +139,20 @@ class Work:
         if self._point is not None:
             return self._point
         w, b, none = self.question.w, self.question.b, np.empty(0)
-        (hinge, rounding), penalty = self.loss(), self.batches.intercept or 0.0
+        hinge, penalty = math.fsum(self._hinges), self.batches.intercept or 0.0
+        rounding = self._rounding + gamma(4) * hinge
         value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
         penalty_set = self.batches.sets.penalty(self.batches.penalty, w.size)
         noise = penalty_set.support(w)
         value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
         return PrimalPoint(w, b, none, none, hinge, value, rounding, value)
 
-    def loss(self) -> tuple[float, float]:
-        """Σ c_i [u_i]_+ over all rows at the point of the pass, and its rounding."""
-        hinge = math.fsum(self._hinges)
-        return hinge, self._rounding + gamma(4) * hinge
-
     @functools.cached_property
     def problem(self) -> Problem:
-        """The rows held, the settled ones folded. The parts are given up for it.
+        """The rows held, and those below the margin folded.
 
-        It leaves behind the `members` of each batch, the places of its rows or its
-        groups, and of a sample the `chance` of each row.
+        It takes the place of the parts, and leaves the `members` of each batch, the
+        places of its rows or its groups, and of a sample the `chance` of each row.
         """
         _ = self.rows
         if self._groups:
@@ -185,26 +177,19 @@ class Work:
         return problem
 
     def proof(self, dual: DualPoint) -> Proof:
-        """A dual point of the rows held as one of all rows, settled at `point`."""
+        """A dual point of the rows held as one of all rows, fixed at `point`.
+
+        The members of a group have its ratio α/c.
+        """
+        alpha, start = dual.alpha, 0
         if self.grouping is None:
-            return Proof(dual, self.point, self.split(dual.alpha))
-        return Proof(dual, self.point, ratios=self._dealt(dual.alpha))
-
-    def split(self, alpha) -> dict[int, tuple[Array, Array]]:
-        """Places and values of α, batch by batch."""
-        parts: dict[int, tuple[Array, Array]] = {}
-        start = 0
-        for number, indices in self.members.items():
-            stop = start + indices.shape[0]
-            parts[number] = indices, alpha[start:stop]
-            start = stop
-        return parts
-
-    def _dealt(self, alpha) -> MutableMapping[int, Array]:
-        """Give every row the ratio α/c of its group."""
-        ratio, start = ratios(alpha, self.problem.weights), 0
-        dealt = self.batches.per_row(self.n)
+            parts: dict[int, tuple[Array, Array]] = {}
+            for number, places in self.members.items():
+                stop = start + places.shape[0]
+                parts[number], start = (places, alpha[start:stop]), stop
+            return Proof(dual, self.point, parts)
+        ratio, dealt = ratios(alpha, self.problem.weights), self.batches.per_row(self.n)
         for number, labels in self.members.items():
             dealt[number] = ratio[start + host(labels)[host(self._labels[number])]]
             start += self._sizes[number]
-        return dealt
+        return Proof(dual, self.point, ratios=dealt)
