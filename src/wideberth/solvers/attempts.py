@@ -39,7 +39,7 @@ import numpy as np
 from wideberth.noise import L2
 from wideberth.noise.sets import Noise
 from wideberth.problem import Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import is_foreign
+from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.changes import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
@@ -106,13 +106,28 @@ def null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
     longest = 8 * (tol * abs(point.scale) + found.gap)
     if not float(point.w @ point.w) <= longest:
         return found
+    if is_foreign(problem.y):
+        return on_host(problem, found, partial(null_if_optimal, tol=tol))
     null = Pair(null_point(problem), dual)
     if not null.gap <= tol * null.point.scale:
         return found
     if problem.noise.proportional:
         known = found if dual.w.any() else null
         null = null_pair(problem, start=dual.alpha) or known
-    return null if null.meets(tol) else found
+    return polished(problem, null, tol) if null.meets(tol) else found
+
+
+def on_host(
+    problem: Problem, found: Pair, change: Callable[[Problem, Pair], Pair]
+) -> Pair:
+    """What `change` makes of a pair, on a copy of foreign rows in NumPy."""
+    here, alpha = problem.on_host(), host(found.dual.alpha)
+    known = Pair(here.at(found.point.w, found.point.b), here.dual_at(alpha))
+    best = change(here, known)
+    if best is known:
+        return found
+    alpha = like(best.dual.alpha, problem.weights)
+    return Pair(problem.at(best.point.w, best.point.b), problem.dual_at(alpha))
 
 
 def null_pair(

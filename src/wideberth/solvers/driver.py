@@ -41,7 +41,6 @@ from wideberth.problem.arrays import (
     concat,
     host,
     is_foreign,
-    like,
     masked,
     namespace,
 )
@@ -50,7 +49,7 @@ from wideberth.problem.merge import Grouping, merge_equal_rows
 from wideberth.solvers.attempts import (
     affordable,
     null_if_optimal,
-    polished,
+    on_host,
     prove,
     sparse,
 )
@@ -304,8 +303,8 @@ class Driver(Rounds[Work]):
         if small.noise.proportional and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(small, inner, found)
         if work.exact:
-            null = null_if_optimal(small, found, inner.tol)
-            found = found if null is found else polished(small, null, inner.tol)
+            if small.noise.proportional:
+                found = null_if_optimal(small, found, inner.tol)
             found = sparse(small, found, inner.tol)
         control.steps = inner.steps
         if equal is None:
@@ -594,10 +593,4 @@ def _solve_again(problem: Problem, control: Control, found: Pair) -> Pair:
         return prove(problem, control, found)
     if not affordable(problem):
         return found
-    here = problem.on_host()
-    start = Pair(
-        here.at(found.point.w, found.point.b), here.dual_at(host(found.dual.alpha))
-    )
-    best = _solve_again(here, control, start)
-    alpha = like(best.dual.alpha, problem.weights)
-    return Pair(problem.at(best.point.w, best.point.b), problem.dual_at(alpha))
+    return on_host(problem, found, lambda here, known: prove(here, control, known))
