@@ -27,7 +27,7 @@ from wideberth.data.opening import (
 )
 from wideberth.data.sources import ReadingLine, Source
 from wideberth.noise import as_shape
-from wideberth.noise.read_errors import check_errors_alone
+from wideberth.noise.reading import check_errors_alone
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.certificate import PROVABLE
@@ -279,18 +279,18 @@ def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solu
     with np.errstate(all="ignore"):  # what overflows is certified, or not
         start = None if init is None else _start(presolved, init)
         chosen = choose_solver(problem, options.solver)
+        control.solver = chosen.name
         if ramp > -np.inf:
             descent = DescentInMemory(Ramp(problem, ramp), control, chosen)
             descended = descent.run(options.starts, start)
-            found = descended.found
-            return _solution(presolved, control, chosen.name, found, descended)
+            return _solution(presolved, control, descended.found, descended)
         known = None if start is None else start.pair
         if known is None or known.gap > control.tol * known.point.scale:
             # Radii beyond the range of float64 mean w = 0, or are refused.
             known = None if presolved.cut is None else null_pair(problem)
         first: Solve = partial(chosen.solve, start=start)
         found = prove(problem, control, known, first)
-        return _solution(presolved, control, chosen.name, found)
+        return _solution(presolved, control, found)
 
 
 def _start(presolved: Presolved, init: object) -> WarmStart | None:
@@ -349,7 +349,6 @@ class _Decisions:
 def _solution(
     presolved: Presolved,
     control: Control,
-    solver: str,
     found: Pair,
     descended: Descended | None = None,
 ) -> Solution:
@@ -393,7 +392,7 @@ def _solution(
         b=b,
         dual_weights=alpha,
         decided=decisions.samples,
-        solver=solver,
+        solver=control.solver,
         passes=problem.rows.passes.count,
         trace=[presolved.entry(entry) for entry in control.trace],
         classes=problem.classes,

@@ -31,7 +31,7 @@ from functools import cached_property
 import numpy as np
 
 from wideberth.noise import as_noise
-from wideberth.noise.read_errors import in_order_of, in_the_middle, with_errors
+from wideberth.noise.reading import errors_beside, in_order_of, in_the_middle
 from wideberth.noise.sets import Noise, Sets, SumOfSets
 from wideberth.problem.arrays import (
     at_least,
@@ -84,7 +84,7 @@ class Folded:
     rounding: float = 0.0  # bound on the error of d
     chain: float = 0.0  # largest number of roundings of a term (`rounding.chain`)
     largest_norm: float = 0.0  # largest ‖z_i‖
-    largest_noise: float = 0.0  # largest of `Noise.norm_factors`
+    largest_lipschitz: float = 0.0  # largest L_i (`Noise.lipschitz`)
     noise: SumOfSets | None = None  # Σ c_iρ_iU_i; None where no sample moves
     size: float = 0.0  # Σ c_i|m_i|
     weight: float = 0.0  # Σ c_i
@@ -106,7 +106,7 @@ class Folded:
             self.rounding + other.rounding + gamma(1) * (self.mass + other.mass),
             max(self.chain, other.chain) + 1,
             max(self.largest_norm, other.largest_norm),
-            max(self.largest_noise, other.largest_noise),
+            max(self.largest_lipschitz, other.largest_lipschitz),
             noise[0] + noise[1] if len(noise) == 2 else noise[0] if noise else None,
             self.size + other.size,
             self.weight + other.weight,
@@ -167,7 +167,7 @@ class Problem:
         sets: Sets = as_noise(noise, X.shape[1], names)
         if X_err is not None:
             X_err = in_order_of(X_err, given)
-            sets = with_errors(X, X_err, statement.error_shape, noise, names)
+            sets = errors_beside(X, X_err, statement.error_shape, names, noise)
         return cls.from_matrix(X, y, sets, statement)
 
     @classmethod
@@ -324,7 +324,6 @@ class Problem:
         """
         w = check_vector(w, self.rows.d, "w", finite=False)
         margins = self.rows.margins(w) if margins is None else margins
-        omega = self.noise.sets.norm(w)
         supports = self.noise.supports(w)
         slack = self.targets - margins
         slack += supports
@@ -342,7 +341,7 @@ class Problem:
             value += fold.total - float(fold.d @ w) - fold.balance * b
         value += noise
         scale = max(value, self.least_scale)
-        return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding, scale)
+        return PrimalPoint(w, b, margins, slack, hinge, value, rounding, scale)
 
     def slack(self, w: np.ndarray, b: float) -> np.ndarray:
         """m_i − ψ_i(w,b) alone."""
@@ -506,7 +505,8 @@ class Problem:
 
         T‖z_i‖ for the rows, and the error of the noise's axes (`covariance.py`).
         """
-        errors, turned = self.noise.axes_errors(rows), self.noise.sets.rotation_error
+        errors, turned = self.noise.axes_errors, self.noise.sets.rotation_error
+        errors = errors[rows] if np.ndim(errors) else errors
         return errors + turned * self.rows.norms()[rows] if turned else errors
 
     @cached_property
@@ -521,15 +521,10 @@ class Problem:
         return max(largest(self.rows.norms()), self._fold("largest_norm"))
 
     @cached_property
-    def largest_noise(self) -> float:
-        """The largest b_i with κ_i(w) ≤ b_iN(w), folded samples included."""
-        own = self.noise.norm_factors(self.rows.d)
-        return max(largest(own), self._fold("largest_noise"))
-
-    @property
     def largest_lipschitz(self) -> float:
         """The largest L_i, folded samples included."""
-        return self.largest_noise * self.noise.sets.norm_lipschitz(self.rows.d)
+        own = self.noise.lipschitz(self.rows.d)
+        return max(largest(own), self._fold("largest_lipschitz"))
 
 
 def _hinge(weights, slack):
