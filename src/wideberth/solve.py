@@ -11,8 +11,8 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from wideberth.data.opening import (
 from wideberth.data.sources import ReadingLine, Source
 from wideberth.noise import as_shape
 from wideberth.noise.read_errors import check_errors_alone
-from wideberth.problem import Pair, Problem
+from wideberth.problem import Pair
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.changes import (
@@ -153,9 +153,9 @@ def solve(
         model that leaves the same samples out, and that none of the steps towards it
         raised the objective. See `Solution.descent`.
     starts : {1, 2, 3}
-        From where the ramp is descended, the best being kept: from the solution with
-        the hinge loss; from the class means too; and from that solution without what
-        it gets wrong. Each costs about as much again.
+        How many starts a descent on the ramp has, of which the best end is kept: the
+        solution with the hinge loss, the class means, and that solution without the
+        samples that it gets wrong. Each costs about as much again.
     fit_intercept : bool
         Whether to fit b. It carries no noise.
     intercept_penalty : float
@@ -319,33 +319,6 @@ def _start(presolved: Presolved, init: object) -> WarmStart | None:
     return WarmStart(problem, point, alpha)
 
 
-@dataclass(frozen=True)
-class _Decisions:
-    """What a pair of points proves about samples and features, computed when asked."""
-
-    presolved: Presolved
-    problem: Problem
-    found: Pair
-    region: str | None
-
-    @cached_property
-    def partition(self) -> Partition:
-        """Samples that the region decides."""
-        with np.errstate(all="ignore"):  # what overflows decides nothing
-            return screen_at_hand(self.problem, self.found, self.region or "ellipsoid")
-
-    def samples(self) -> tuple[np.ndarray, np.ndarray]:
-        """Those with α_i = 0 and with α_i = c_i; none without a region."""
-        if self.region is None:
-            return (nothing := np.zeros(self.presolved.n, dtype=bool)), nothing
-        known = self.partition
-        return self.presolved.decided(known.removed, known.saturated)
-
-    def features(self) -> np.ndarray:
-        """Those with w_j = 0."""
-        return screen_features(self.problem, self.found, self.partition)
-
-
 def _solution(
     presolved: Presolved,
     control: Control,
@@ -368,8 +341,19 @@ def _solution(
     dual, region = found.dual, control.screening
     presolved.refuse_cut_radii(found.point.w)
     w, b, alpha = presolved.outward(found.point.w, found.point.b, dual.alpha)
-    decisions = _Decisions(presolved, problem, found, region)
-    features = region is not None and presolved.basis is None
+
+    @cache
+    def partition() -> Partition:
+        with np.errstate(all="ignore"):  # what overflows decides nothing
+            return screen_at_hand(problem, found, region or "ellipsoid")
+
+    def samples() -> tuple[np.ndarray, np.ndarray]:
+        if region is None:
+            return (nothing := np.zeros(presolved.n, dtype=bool)), nothing
+        return presolved.decided(partition().removed, partition().saturated)
+
+    def features() -> np.ndarray:
+        return screen_features(problem, found, partition())
 
     def remedy() -> str | None:
         return None if control.exhausted() else out_of_range(problem, presolved)
@@ -380,10 +364,10 @@ def _solution(
         )
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
         noisy = bool((dual.alpha * problem.radii).any())
-        penalised = problem.penalty > 0
         left = descent is not None and bool(host(descent.left_out).any())
-        return null_model(str(Bracket(*bounds)), noisy, penalised, left)
+        return null_model(str(Bracket(*bounds)), noisy, problem.penalty > 0, left)
 
+    zeros = region is not None and presolved.basis is None
     return certified_solution(
         control,
         presolved.certificate(certificate),
@@ -392,12 +376,12 @@ def _solution(
         w=w,
         b=b,
         dual_weights=alpha,
-        decided=decisions.samples,
+        decided=samples,
         solver=solver,
         passes=problem.rows.passes.count,
         trace=[presolved.entry(entry) for entry in control.trace],
         classes=problem.classes,
-        prover=decisions.features if features else None,
+        prover=features if zeros else None,
         descent=descent,
     )
 
