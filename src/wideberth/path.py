@@ -20,7 +20,7 @@ from wideberth.problem.changes import (
     out_of_range,
 )
 from wideberth.problem.endpoints import saturation_scale
-from wideberth.problem.statement import Statement, check_ramp
+from wideberth.problem.statement import Statement, check_ramp, chosen
 from wideberth.problem.validation import (
     check_number,
     check_per_sample,
@@ -141,26 +141,8 @@ def path(
     >>> models.coefs.shape, bool(models.relative_gaps.max() <= 1e-6)
     ((2, 5, 30), True)
     """
-    statement = Statement(
-        radius=radius,
-        noise=noise,
-        X_err=X_err,
-        error_shape=error_shape,
-        norm_penalty=norm_penalty,
-        fit_intercept=fit_intercept,
-        intercept_penalty=intercept_penalty,
-        sample_weight=sample_weight,
-        ramp=ramp,
-    )
-    options = Options(
-        solver=solver,
-        screening=screening,
-        tol=tol,
-        max_iter=max_iter,
-        max_seconds=max_seconds,
-        callback=callback,
-        random_state=random_state,
-    )
+    given = locals()
+    statement, options = chosen(Statement, given), chosen(Options, given)
     levels = read_levels(statement, radii, norm_penalties, ramps)
     alphas = {"keep_alphas": keep_alphas, "until": KeyboardInterrupt}
     found = follow(X, y, statement, Cs, levels, options, **alphas)

@@ -8,7 +8,6 @@ is read in chunks goes to the driver (`solvers/driver.py`) as it is.
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +24,7 @@ from wideberth.data.opening import (
     names_values,
     open_labelled,
 )
-from wideberth.data.sources import ReadingLine, Source
+from wideberth.data.sources import ReadingLine, Source, logged
 from wideberth.noise import as_shape
 from wideberth.noise.read_errors import check_errors_alone
 from wideberth.problem import Pair
@@ -42,7 +41,7 @@ from wideberth.problem.changes import (
 from wideberth.problem.endpoints import Bracket, critical_scale
 from wideberth.problem.limits import EPS
 from wideberth.problem.ramp import Ramp
-from wideberth.problem.statement import Statement
+from wideberth.problem.statement import Statement, chosen
 from wideberth.problem.validation import (
     check_number,
     check_vector,
@@ -64,7 +63,6 @@ from wideberth.solvers.ramp import Descended, DescentInChunks, DescentInMemory
 from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.starts import WarmStart
 
-_log = logging.getLogger(__name__)
 #: Matrices of features × features that are held at once (8 000 features, at 512 MB a
 #: matrix, took 1.1 GB of memory).
 _MATRICES = 3
@@ -206,29 +204,8 @@ def solve(
     NullModelWarning
         If the noise leaves no better model than w = 0.
     """
-    statement = Statement(
-        C=C,
-        radius=radius,
-        noise=noise,
-        X_err=X_err,
-        error_shape=error_shape,
-        norm_penalty=norm_penalty,
-        fit_intercept=fit_intercept,
-        intercept_penalty=intercept_penalty,
-        sample_weight=sample_weight,
-        ramp=ramp,
-    )
-    options = Options(
-        solver=solver,
-        screening=screening,
-        tol=tol,
-        max_iter=max_iter,
-        max_seconds=max_seconds,
-        callback=callback,
-        random_state=random_state,
-        init=init,
-        starts=starts,
-    )
+    given = locals()
+    statement, options = chosen(Statement, given), chosen(Options, given)
     solution = solve_stated(X, y, statement, options, memory, verbose)
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=2)
@@ -423,7 +400,7 @@ def solve_source(
     """Train on an open source, which brings weights and errors, if any, of its own."""
     _check_in_chunks(source, options)
     watch = ReadingLine(source, options.callback) if verbose else options.callback
-    control = replace(options, callback=_logged(watch)).control()
+    control = replace(options, callback=logged(watch)).control()
     terms = _terms(source, statement, classes)
     chunks = Chunks(source, terms, float(statement.norm_penalty))
     search, level = Driver(chunks, control), statement.level
@@ -540,16 +517,3 @@ def _solution_in_chunks(
         classes=classes,
         descent=descent,
     )
-
-
-def _logged(callback):
-    """A callback that tells the logger of every certified point, then the user's."""
-
-    def certified(entry: dict) -> bool | None:
-        _log.info(
-            "after %d reads: objective %.6g, gap %.2e, %d rows undecided, %.1f s",
-            *(entry[name] for name in ("passes", "primal", "gap", "free", "seconds")),
-        )
-        return None if callback is None else callback(entry)
-
-    return certified if callback is None or callable(callback) else callback
