@@ -42,8 +42,7 @@ COUNTED = {
         "kernels/interior.pyx:minimise",
     ],
     "settle-verify loops": [
-        "solvers/driver.py:Driver.run",
-        "solvers/columns.py:ColumnRounds.solve",
+        "solvers/driver.py:Rounds.rounds",
         "solvers/sweeps.py:_Ascent.solve",
         "kernels/interior.pyx:minimise",
     ],

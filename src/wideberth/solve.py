@@ -15,7 +15,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from wideberth.data.batches import Chunks, Collapsed
+from wideberth.data.batches import Chunks
 from wideberth.data.chunks import Classes, Terms
 from wideberth.data.errors import DataError
 from wideberth.data.opening import (
@@ -407,8 +407,10 @@ def solve_source(
     begun = search.begin()
     few = chunks.collapsed()
     build = partial(_solution_in_chunks, terms=terms, control=control, source=source)
-    if level > -np.inf and few is not None:
-        return build(few, descended=few.descend(control, level, options.starts))
+    if few is not None and level > -np.inf:
+        ramp = few.descend(control, level, options.starts)
+        search.adopt(ramp.found, few)
+        return build(search, descended=ramp)
     if level > -np.inf:
         descent = DescentInChunks(chunks, level, control)
         descended = descent.run(options.starts, begun)
@@ -417,8 +419,8 @@ def solve_source(
     if few is None:
         search.run(begun)
     else:
-        few.run(control)
-    return build(few or search)
+        search.adopt(few.solve(control), few)
+    return build(search)
 
 
 def _check_in_chunks(source: Source, options: Options) -> None:
@@ -464,7 +466,7 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
 
 
 def _solution_in_chunks(
-    search: Driver | Collapsed,
+    search: Driver,
     terms: Terms,
     control: Control,
     source: Source,

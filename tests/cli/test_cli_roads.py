@@ -16,7 +16,7 @@ from wideberth.cli import main
 from wideberth.cli.advice import advise
 from wideberth.cli.model import load_model
 from wideberth.data import DataError, open_data
-from wideberth.data.streams import kind_of
+from wideberth.data.files import kind_of
 
 NAMES = ("x1", "x2", "x3")
 CLASS = np.random.default_rng(3).integers(0, 2, 80)

@@ -24,7 +24,7 @@ from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.cli import main
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
-from wideberth.data import DataError, Format, Request, open_data, open_table, streams
+from wideberth.data import DataError, Format, Request, files, open_data, open_table
 
 X, Y = two_classes(40)
 PACKAGE = Path(wideberth.__file__).parent
@@ -298,7 +298,7 @@ def test_a_label_is_one_value(here, labels, capsys):
 def test_tables_larger_than_memory_are_refused_before_they_are_unpacked(
     here, monkeypatch
 ):
-    monkeypatch.setattr(streams, "physical_memory", lambda: 10**6)
+    monkeypatch.setattr(files, "physical_memory", lambda: 10**6)
     rows = 200_000
     zeros = np.zeros(rows)
     pq.write_table(pa.table({"a": zeros, "y": zeros.astype(int)}), "a.parquet")

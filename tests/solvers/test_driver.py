@@ -8,7 +8,7 @@ from wideberth.problem import Problem
 from wideberth.problem.merge import join
 from wideberth.screening import Reduction
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Draw, Gather
+from wideberth.solvers.batches import Batches, Draw, Gather, part_of
 from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.sampling import SamplingError
 from wideberth.solvers.shrinking import Shrinking, assume, nearest_width
@@ -109,7 +109,7 @@ def test_one_problem_is_joined_of_the_rows_of_several():
 
 def test_rows_that_were_settled_wrongly_stay_in_every_working_set(monkeypatch):
     problem, start = far_off()
-    solve, seen, pinned = Driver._solve, [], []
+    solve, seen, pinned = Driver.solve_part, [], []
 
     def watched(self, work):
         assert np.isin(pinned, work.problem and work.members[0]).all()
@@ -124,7 +124,7 @@ def test_rows_that_were_settled_wrongly_stay_in_every_working_set(monkeypatch):
         pinned.extend(work.crossed.get(0, []))
         return work
 
-    monkeypatch.setattr(Driver, "_solve", watched)
+    monkeypatch.setattr(Driver, "solve_part", watched)
     monkeypatch.setattr(Driver, "_gather", noted)
     assert solve_in_memory(problem, Control(1e-6), start, 0.02).meets(1e-6)
     assert max(seen) > 0
@@ -153,8 +153,7 @@ def test_rows_in_memory_are_one_batch_of_many(intercept):
 
         def ask(self, question):
             for number, J in enumerate(np.array_split(np.arange(problem.n), 5)):
-                part = getattr(question, "part", lambda _: question)(number)
-                yield part(number, problem.take(J))
+                yield part_of(question, number)(number, problem.take(J))
 
         def grouping(self, n):
             raise NotImplementedError

@@ -154,9 +154,9 @@ def test_columns_come_in_as_they_are_wanted(monkeypatch):
     seen = []
     run = ColumnRounds._run
 
-    def watched(self, goal):
-        seen.append(self.columns)
-        return run(self, goal)
+    def watched(self, part):
+        seen.append(part.columns)
+        return run(self, part)
 
     monkeypatch.setattr(ColumnRounds, "_run", watched)
     monkeypatch.setattr(columns, "FEW_FEATURES", 4)
@@ -183,10 +183,9 @@ def test_whatever_columns_come_first_the_last_are_right(first):
 
 def test_what_columns_cost_that_are_left_out_is_part_of_the_gap():
     rounds, problem = rounds_of(7)
-    rounds._begin(np.arange(3))
-    rounds._run(1e-8)
-    pair = rounds._verify()
-    whole = problem.dual_at(rounds.work.unfold(rounds.engine.alpha))
+    part, rounds.goal = columns.Columns.of(problem, np.arange(3)), 1e-8
+    pair = rounds.solve_part(part)
+    whole = problem.dual_at(part.work.unfold(part.engine.alpha))
     assert pair.dual.value == pytest.approx(whole.value, rel=1e-12)
     assert pair.gap > 0.01 * pair.point.value  # features missing, and it is told
     small = problem.with_features(np.arange(3)).dual_at(whole.alpha)

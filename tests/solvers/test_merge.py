@@ -35,7 +35,8 @@ class Held(Source):
     def chunks(self):
         for number, start in enumerate(range(0, self.n, self.size)):
             X, *rest = (part[start : start + self.size] for part in self.arrays)
-            yield Chunk(X, *rest, number=number, origin="test")
+            vectors, errors = rest[:3], tuple(rest[3:])
+            yield Chunk(X, *vectors, errors=errors, number=number, origin="test")
 
     def capacity(self, copies=1, item=None):
         return self.held

@@ -18,8 +18,8 @@ from wideberth.cli.prepare import feature_holes
 from wideberth.cli.verdicts import verdict_columns
 from wideberth.data import Reader, Request, Table, open_reader, read_table
 from wideberth.data.errors import agree, counted, listed, quoted
+from wideberth.data.files import explained
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
-from wideberth.data.streams import explained
 from wideberth.data.table import AT_ONCE
 from wideberth.noise import ErrorBars
 

@@ -69,7 +69,7 @@ class Columns:
                 levels.append(_NO_VALUE)
             categories[name] = tuple(levels)
         columns = cls(tuple(table.names), categories, dates)
-        check_names(columns.features, "with --one-hot it", ())
+        check_names(columns.features, "with --one-hot it")
         return columns
 
     @property
@@ -101,6 +101,7 @@ class Columns:
             return table.X
         codes, start = [], len(self.numeric)
         for name, levels in self.categories.items():
+            at: dict[str | None, int]
             at = {level: start + k for k, level in enumerate(levels)}
             at[None] = at.get(_NO_VALUE, -1)
             texts = table.texts[name].tolist()
@@ -194,8 +195,8 @@ class PreparedRows:
             return
         for chunk in self.X.chunks():
             own = radius if chunk.radius is None else chunk.radius
-            if chunk.errors is not None:
-                bars = read_errors(chunk.errors, shape, chunk.X.shape)
+            if chunk.errors:
+                bars = read_errors(chunk.X_err, shape, chunk.X.shape)
             yield chunk.X, chunk.y, own, bars
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from wideberth.cli.errors import UserError, blamed_on_data, located
 from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.population import of_population
@@ -30,7 +28,7 @@ from wideberth.cli.uncertainty import (
 )
 from wideberth.data import TableSource
 from wideberth.data.errors import listed
-from wideberth.data.sources import named_errors
+from wideberth.data.sources import error_names, named_errors
 from wideberth.data.table import Plan
 
 #: Most different labels that are kept in mind while a column is read; no classifier has
@@ -63,15 +61,14 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
     distinct: set[str] = set()
     n = 0
     with blamed_on_data():
-        plan, places = reader.plan(opened.request), None
+        plan = reader.plan(opened.request)
+        tables: list[list[str | None]] = []
         if errors is not None:
-            plan, places = _measured_in_pieces(opened, errors, plan)
+            plan, tables = _measured_in_pieces(opened, errors, plan)
         target = str(options.target)
         beside = {"y": target, "radius": options.radius_column}
         beside["weight"] = options.weight_column
-        source = TableSource(
-            reader, plan, beside, memory, error_places=places, texts=True
-        )
+        source = TableSource(reader, plan, beside, memory, errors=tables, texts=True)
         for texts, _ in source.labels():
             distinct.update(texts.tolist())
             n += len(texts)
@@ -95,8 +92,8 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
 
 def _measured_in_pieces(
     opened: Opened, errors: ErrorColumns, plan: Plan
-) -> tuple[Plan, list[np.ndarray]]:
-    """What to read of a table so that errors come behind the features, and where."""
+) -> tuple[Plan, list[list[str | None]]]:
+    """What to read of a table, and the columns that hold the errors of features."""
     if errors.file is not None:
         raise UserError(
             "--errors with a file of its own needs the whole table; put the errors "
@@ -104,6 +101,6 @@ def _measured_in_pieces(
         )
     own: dict = dict.fromkeys(plan.features)
     own |= {name: (columns[0], columns[-1]) for name, columns in errors.columns.items()}
-    features, places = named_errors(own, opened.options.data)
-    numbers = tuple(name for name in plan.numbers if name not in features)
-    return replace(plan, features=tuple(features), numbers=numbers), places
+    tables = named_errors(own, opened.options.data)
+    numbers = dict.fromkeys((*plan.numbers, *error_names(tables)))
+    return replace(plan, numbers=tuple(numbers)), tables

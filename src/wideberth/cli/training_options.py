@@ -24,7 +24,7 @@ from wideberth.cli.options import (
 )
 from wideberth.data import FORMATS, kind_of
 from wideberth.data.errors import meant
-from wideberth.data.streams import LABEL
+from wideberth.data.files import LABEL
 
 if TYPE_CHECKING:
     from wideberth.data import Format, Reader

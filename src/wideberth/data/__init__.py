@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from wideberth.data.errors import DataError
-from wideberth.data.streams import KINDS as FORMATS
-from wideberth.data.streams import kind_of
+from wideberth.data.files import KINDS as FORMATS
+from wideberth.data.files import kind_of
 
 if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.data.chunks import Chunk

@@ -22,29 +22,29 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, listed, quoted
-from wideberth.data.names import Names
-from wideberth.data.streams import File, check_room, explained
+from wideberth.data.files import File, check_room, explained
 from wideberth.data.table import Plan, Reader, Request, Table, as_texts, check_names
 
 _SPARSE = {"data", "indices", "indptr", "shape", "format"}
 _NPY = "a .npy file of one plain array"
-#: Most rows or columns of a sparse matrix in an archive: each takes memory even if it
-#: is empty, so that a file of some bytes could ask for any amount (a choice; 128 MB).
-_LARGEST = 1 << 24
+#: Most rows and most columns of a sparse matrix in an archive. Each takes memory even
+#: if it is empty, so that a few bytes could ask for any amount (a choice; 128 MB for
+#: rows, 270 MB for names of columns).
+_LARGEST = (1 << 24, 1 << 22)
 
 
 class MatrixReader(Reader):
     """A matrix, whose columns are `features`, and `columns` of values beside it."""
 
-    features: Names
+    features: tuple[str, ...]
     columns: dict[str, Any]
-    #: What finds the line that each row ends in, where the file is text.
+    #: Finds the line that each row ends in, where the file is text.
     find_lines: Callable[[], np.ndarray] | None = None
 
     @property
-    def names(self) -> Names:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The columns beside the matrix, and its own."""
-        return Names((*self.columns, *self.features.given), self.features.numbers)
+        return (*self.columns, *self.features)
 
     @abstractmethod
     def pieces(self, plan: Plan, size: int, matrix: bool) -> Iterator[tuple[Any, dict]]:
@@ -74,19 +74,23 @@ class MatrixReader(Reader):
         return plan
 
     def tables(self, plan, size, native=False):
-        taken = self.features.places(plan.features)
-        beside = [name for name in plan.numbers if name in self.features]
-        places = self.features.places(beside)
-        matrix = len(taken) + len(beside) > 0
+        at, taken = {}, None
+        if plan.features != self.features:
+            at = {name: k for k, name in enumerate(self.features)}
+            absent = len(self.features)  # features that no row has are zero
+            taken = [at.get(name, absent) for name in plan.features]
         start = 0
-        for X, columns in self.pieces(plan, size, matrix):
+        for X, columns in self.pieces(plan, size, bool(plan.features or plan.numbers)):
             n = X.shape[0]
-            for name, place in zip(beside, places, strict=True):
-                columns[name] = X[:, [place]]
+            for name in plan.numbers:
+                if name not in columns:
+                    columns[name] = X[:, [self.features.index(name)]]
+            if taken is not None:
+                X = _columns(X, taken)
             texts = {name: columns[name] for name in plan.texts}
             yield Table(
                 plan.features,
-                _columns(X, taken),
+                X,
                 texts if native else {n: as_texts(v) for n, v in texts.items()},
                 {name: self._numbers(name, columns[name]) for name in plan.numbers},
                 self.find_lines,
@@ -104,19 +108,11 @@ class MatrixReader(Reader):
         return values.ravel().astype(np.float64)
 
 
-def _columns(X, taken: range | np.ndarray):
-    """Columns of a matrix, the first ones or any."""
-    if not isinstance(taken, range):
-        return _widened(X, taken.max() + 1)[:, taken]
-    X, stop = _widened(X, len(taken)), len(taken)
-    return X if stop == X.shape[1] else X[:, :stop]
-
-
-def _widened(X, width: int):
-    """Sparse rows with at least so many columns: features that no row has are zero."""
-    if width <= X.shape[1]:
-        return X
-    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+def _columns(X, taken: list[int]):
+    """Columns of a matrix; one behind the last of a sparse one is zero."""
+    if X.shape[1] in taken:
+        X = sp.csr_array((X.data, X.indices, X.indptr), (X.shape[0], X.shape[1] + 1))
+    return X[:, taken]
 
 
 class ArrayReader(MatrixReader):
@@ -127,10 +123,6 @@ class ArrayReader(MatrixReader):
     """
 
     n: int
-
-    @property
-    def paths(self):
-        return None if isinstance(self.rows, MappedRows) else super().paths
 
     def __init__(self, path, kind: str, rows, columns=None, names=None):
         super().__init__(path, kind)
@@ -145,7 +137,11 @@ class ArrayReader(MatrixReader):
                 f"{self.name} holds {rows.dtype}; its entries must be real numbers."
             )
         self.n, d = rows.shape
-        self.features = _numbered(d) if names is None else names
+        self.features = names or tuple(f"x{k}" for k in range(1, d + 1))
+
+    @property
+    def paths(self):
+        return None if isinstance(self.rows, MappedRows) else super().paths
 
     def plan(self, request: Request) -> Plan:
         """A .npy file beside this one is a column, if the request names it."""
@@ -192,7 +188,7 @@ def load_npy(path, *, mapped: bool = False) -> np.ndarray:
         return np.load(stream, allow_pickle=False)
 
 
-class _StoredRows:
+class StoredRows:
     """Rows of a .npy file, read when they are asked for; nothing is mapped."""
 
     def __init__(self, path):
@@ -249,35 +245,9 @@ def _header(stream: BinaryIO, where: str):
     return shape, fortran, kind, start
 
 
-def open_arrays(path, kind: str, *, whole: bool) -> ArrayReader:
-    """Read an .npz archive, or a .npy file whole or a few rows at a time."""
-    if kind == "npy":
-        return ArrayReader(path, kind, load_npy(path) if whole else _StoredRows(path))
+def open_archive(path) -> ArrayReader:
+    """Read an .npz archive, of which `X` is the matrix."""
     file = File(path)
-    arrays = _load(file)
-    X = _matrix(arrays, file.name)
-    names, given = _numbered(X.shape[1]), arrays.get("feature_names")
-    if given is not None:
-        names = Names(str(name) for name in given.ravel())
-        if len(names) != X.shape[1]:
-            raise DataError(
-                f"{file.name}: feature_names holds {len(names)} names for "
-                f"{X.shape[1]} features; give one for each."
-            )
-        check_names(names, file.name, ())
-    columns = {
-        name: array
-        for name, array in arrays.items()
-        if array.shape == (X.shape[0],) and name not in names
-    }
-    return ArrayReader(path, "npz", X, columns, names)
-
-
-def _numbered(d: int) -> Names:
-    return Names(numbers=range(1, d + 1))
-
-
-def _load(file: File) -> dict:
     with (
         explained(file.name, "an .npz archive of plain arrays"),
         file.seekable() as stream,
@@ -290,7 +260,20 @@ def _load(file: File) -> dict:
         arrays = {name: archive[name] for name in archive.files}
         if not all(isinstance(array, np.ndarray) for array in arrays.values()):
             raise ValueError("it holds other files")
-        return arrays
+    X, names = _matrix(arrays, file.name), None
+    if "feature_names" in arrays:
+        names = tuple(map(str, arrays["feature_names"].ravel()))
+        if len(names) != X.shape[1]:
+            raise DataError(
+                f"{file.name}: feature_names holds {len(names)} names for "
+                f"{X.shape[1]} features; give one for each."
+            )
+        check_names(names, file.name)
+    reader = ArrayReader(path, "npz", X, names=names)
+    for name, array in arrays.items():
+        if array.shape == (reader.n,) and name not in reader.features:
+            reader.columns[name] = array
+    return reader
 
 
 def _matrix(arrays: dict, where: str):
@@ -300,7 +283,7 @@ def _matrix(arrays: dict, where: str):
             kind = {b"csr": sp.csr_array, b"csc": sp.csc_array}[arrays["format"].item()]
             matrix = kind(parts, shape=tuple(arrays["shape"].tolist()))
             matrix.check_format(full_check=True)  # SciPy's routines trust the indices
-            if max(matrix.shape) > _LARGEST:
+            if np.greater(matrix.shape, _LARGEST).any():
                 raise ValueError(f"its shape is {matrix.shape}, beyond {_LARGEST}")
             return sp.csr_array(matrix, dtype=np.float64)
     matrices = [name for name, array in arrays.items() if array.ndim == 2]
@@ -309,10 +292,5 @@ def _matrix(arrays: dict, where: str):
         raise DataError(
             f"{where} needs a matrix of features called 'X'; it holds "
             f"{listed(arrays, 12)}."
-        )
-    if arrays[name].dtype.kind not in "biuf":
-        raise DataError(
-            f"{where}: the array {quoted(name)} is of type {arrays[name].dtype}; "
-            "features must be real numbers."
         )
     return arrays[name]

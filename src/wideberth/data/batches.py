@@ -4,12 +4,13 @@
 memory (theory §12): the first pass asks every chunk for its distinct rows.
 `DistinctRows` puts them into one table, in which rows of different chunks are merged in
 turn, and gives up once that is too large. Where it holds all rows in the end
-`Collapsed` solves the problem on it, and deals out α, and what is proven, to the rows.
+`FewDistinct` solves the problem on it, and deals out α and what is proven.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections import UserDict
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
 from wideberth.data.sources import Source
 from wideberth.noise.read_errors import read_errors
-from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
+from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.limits import COPY_SHARE
 from wideberth.problem.merge import Grouping, Merged, distinct, join
@@ -30,7 +31,7 @@ from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Draw, Proof, part_of
+from wideberth.solvers.batches import Batches, Decide, Decided, Draw, part_of
 from wideberth.solvers.newton import Newton
 from wideberth.solvers.ramp import Descended, DescentInMemory
 
@@ -81,13 +82,13 @@ class Chunks(Batches):
         if first and question.sides:
             _check_classes(counts)
 
-    def collapsed(self) -> Collapsed | None:
+    def collapsed(self) -> FewDistinct | None:
         """The problem on few distinct rows, where the first pass found no others."""
         distinct, self.distinct = self.distinct, None  # asked for once
         problem = None if distinct is None else distinct.problem()
         if distinct is None or problem is None:
             return None
-        return Collapsed(self, distinct, problem)
+        return FewDistinct(self, distinct, problem)
 
     def grouping(self, n):
         """Half of the room for single rows, a quarter for groups.
@@ -141,35 +142,26 @@ class _Asked:
         return replace(self, question=part_of(self.question, number))
 
 
-class PerRow(MutableMapping):
+class PerRow(UserDict):
     """Numbers per row, batch by batch: in memory, or else in a scratch folder."""
 
     def __init__(self, in_memory: bool):
+        super().__init__()
         self._in_memory = in_memory
-        self._kept: dict[int, Any] = {}
         self._folder: ScratchFolder | None = None
 
     def __setitem__(self, number: int, values: np.ndarray) -> None:
-        self._kept[number] = values
         if self._in_memory:
+            self.data[number] = values
             return
         if self._folder is None:
             self._folder = ScratchFolder()
-        self._kept[number] = self._folder.path / f"{number}.npy"
-        np.save(self._kept[number], values)
+        self.data[number] = self._folder.path / f"{number}.npy"
+        np.save(self.data[number], values)
 
     def __getitem__(self, number: int) -> np.ndarray:
-        kept = self._kept[number]
+        kept = self.data[number]
         return kept if self._in_memory else np.load(kept)
-
-    def __delitem__(self, number: int) -> None:
-        del self._kept[number]
-
-    def __iter__(self):
-        return iter(self._kept)
-
-    def __len__(self):
-        return len(self._kept)
 
 
 class DistinctRows:
@@ -226,80 +218,61 @@ class DistinctRows:
         self._labels, self._weights = PerRow(True), PerRow(True)
 
 
-class Collapsed:
-    """A search that ends with its first pass: the problem on distinct rows, solved."""
+class FewDistinct(Batches):
+    """Data of few distinct rows, which one read has put into one problem.
 
-    crowded = False
+    `solved` is the problem whose solution is asked about in the end.
+    """
 
-    def __init__(self, batches: Batches, distinct: DistinctRows, problem: Problem):
-        self.batches, self.distinct, self.passes = batches, distinct, 1
-        self.n = distinct.n
-        counter = Passes(self.n, self.n)  # the read that found the rows
-        self.problem = replace(problem, penalty=batches.penalty)
-        self.problem.rows.passes = counter
+    reads = 0
 
-    def run(self, control: Control) -> None:
-        """Solve it."""
-        self.control = control
+    def __init__(self, chunks: Chunks, distinct: DistinctRows, problem: Problem):
+        self.n, self.d, self.capacity = distinct.n, chunks.d, distinct.n
+        self.sets, self.penalty = chunks.sets, chunks.penalty
+        self.chunks, self.rows = chunks, distinct
+        self.intercept = None  # `ask` decides with b, whatever it is
+        self.problem = replace(problem, penalty=chunks.penalty)
+        self.problem.rows.passes = Passes(self.n, self.n)  # the read that found them
+        self.solved = self.problem
+
+    def solve(self, control: Control) -> Pair:
+        """Solve the problem."""
         with np.errstate(all="ignore"):  # what overflows is certified, or not
-            found = prove(self.problem, control, None, Newton().solve)
-        self._end(self.problem, found)
+            return prove(self.problem, control, None, Newton().solve)
 
-    def descend(self, control: Control, level: float, starts: int) -> Descended:
+    def descend(self, control: Control, level: float, starts: int) -> Descended[Pair]:
         """Descend on the ramp loss instead."""
-        self.control, ramp = control, Ramp(self.problem, level)
+        ramp = Ramp(self.problem, level)
         with np.errstate(all="ignore"):
             found = DescentInMemory(ramp, control, Newton()).run(starts)
         left, mask = found.left, None
-        self._end(ramp.rest(left.samples), found.found)
-        if self.batches.spares(2 * self.n):
-            parts = [left.samples[J] & (c > 0) for J, c in self.distinct.rows()]
-            mask = concat(parts)
+        self.solved = ramp.rest(left.samples)
+        if self.spares(2 * self.rows.n):
+            mask = concat([rows.marked(left.samples) for rows in self._merged()])
         return replace(found, left=replace(left, mask=mask))
 
-    def _end(self, solved: Problem, found: Pair) -> None:
-        self.solved, self.found = solved, found
-        self.proof = Proof(found.dual, found.point)
+    def ask(self, question: Decide):
+        """What is proven of the rows of every chunk, by the distinct ones."""
+        known = None
+        if question.region is not None:
+            known = screen_at_hand(self.solved, question.pair, question.region)
+        for rows in self._merged():
+            decided = Decided((0, 0, 0))
+            if known is not None:
+                removed, saturated = rows.decided(known.removed, known.saturated)
+                sizes = int(saturated.sum()), int(removed.sum())
+                decided = Decided((rows.n - sum(sizes), *sizes))
+                if question.arrays:
+                    decided = replace(decided, removed=removed, saturated=saturated)
+            if question.arrays:
+                alpha = rows.dealt(question.pair.dual.alpha)
+                decided = replace(decided, alpha=alpha)
+            yield decided
 
-    @property
-    def point(self) -> PrimalPoint:
-        """The solution."""
-        return self.found.point
+    def spares(self, size):
+        """Whether the source leaves room for that."""
+        return self.chunks.spares(size)
 
-    @property
-    def certificate(self) -> Certificate:
-        """That of all rows."""
-        return self.found.certificate
-
-    def dual_weights(
-        self, region: str | None = None, recorded: bool = True
-    ) -> tuple[Any, Any, Any]:
-        """α of all rows, and masks of those proven to be at 0 and at their weight.
-
-        They are None where there is no room.
-        """
-        arrays = self.batches.spares(10 * self.n)
-        if not (region or arrays):
-            return None, None, None
-        partition = None
-        if region is not None:
-            partition = screen_at_hand(self.solved, self.found, region)
-        alphas, removed, saturated, counts = [], [], [], np.zeros(3, dtype=int)
-        for label, weights in self.distinct.rows():
-            equal = Merged(self.problem, label, weights)
-            if arrays:
-                alphas.append(equal.dealt(self.found.dual.alpha))
-            if partition is None:
-                continue
-            masks = equal.decided(partition.removed, partition.saturated)
-            sizes = [int(mask.sum()) for mask in masks]
-            counts += label.size - sum(sizes), sizes[1], sizes[0]
-            if arrays:
-                removed.append(masks[0])
-                saturated.append(masks[1])
-        if partition is not None and recorded:
-            counted = tuple(counts.tolist())
-            self.control.record(float(self.passes), self.certificate, counted)
-        parts = (alphas, removed, saturated)
-        alpha, gone, full = (concat(part) if part else None for part in parts)
-        return alpha, gone, full
+    def _merged(self) -> Iterator[Merged]:
+        for label, weights in self.rows.rows():
+            yield Merged(self.problem, label, weights)

@@ -34,15 +34,15 @@ Checksum = tuple[Any, ...]
 class Chunk:
     """Some consecutive rows, with what belongs to them.
 
-    `errors` are a table of the shape of X, or a pair (down, up) of them. `number` says
-    which of the chunks this is, and `origin` where it comes from, for messages.
+    `errors` has no table of the shape of X, one, or two of lower and upper errors.
+    `number` says which of the chunks this is, and `origin` where it comes from.
     """
 
     X: Any
     y: Any = None
     weight: Any = None
     radius: Any = None
-    errors: Any = None
+    errors: tuple = ()
     number: int = 0
     origin: str = "the data"
 
@@ -50,6 +50,11 @@ class Chunk:
     def n(self) -> int:
         """Rows."""
         return self.X.shape[0]
+
+    @property
+    def X_err(self) -> Any:
+        """Errors as `wideberth.solve` takes them."""
+        return self.errors if len(self.errors) == 2 else next(iter(self.errors), None)
 
     def error(self, message: str) -> DataError:
         """An error about this chunk."""
@@ -62,8 +67,7 @@ def checksum(chunk: Chunk) -> Checksum:
     The thread that reads ahead computes it: 9 ms for 64 MB, which take 30 ms or more
     to look at.
     """
-    errors = chunk.errors if isinstance(chunk.errors, tuple) else (chunk.errors,)
-    parts = (chunk.X, chunk.y, chunk.weight, chunk.radius, *errors)
+    parts = (chunk.X, chunk.y, chunk.weight, chunk.radius, *chunk.errors)
     return tuple(None if part is None else _crc(part) for part in parts)
 
 
@@ -72,11 +76,10 @@ def _crc(part) -> Checksum:
         part = part.tocsr()
         return tuple(map(_crc, (part.data, part.indices, part.indptr)))
     part = host(part) if is_foreign(part) else np.asarray(part)
+    data = np.ascontiguousarray(part).reshape(-1)
     if part.dtype.hasobject:  # text, as a rule; addresses differ from read to read
-        data = "\0".join(map(str, part.ravel())).encode()
-    else:
-        data = np.ascontiguousarray(part).reshape(-1).view(np.uint8).data
-    return part.shape, str(part.dtype), zlib.crc32(data)
+        data = np.frombuffer("\0".join(map(str, data)).encode(), np.uint8)
+    return part.shape, str(part.dtype), zlib.crc32(data.view(np.uint8).data)
 
 
 @dataclass(frozen=True)
@@ -171,11 +174,11 @@ class Terms:
             raise chunk.error(
                 f"has shape {tuple(X.shape)}; every chunk must have {self.d} columns."
             )
-        if (chunk.errors is None) != (self.error_shape is None):
+        if bool(chunk.errors) != (self.error_shape is not None):
             raise chunk.error("every chunk must bring errors (X_err), or none of them.")
         try:
             if self.error_shape is not None:
-                bars = errors_beside(X, chunk.errors, self.error_shape)
+                bars = errors_beside(X, chunk.X_err, self.error_shape)
             y = _labels(chunk, check)
             weights = self._weights(chunk)
             radii = _per_row(chunk, "radius", self.radius)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from wideberth.data.errors import DataError, no_numbers, quoted
-from wideberth.data.names import Names
+from wideberth.data.files import explained
 from wideberth.data.numbers import day_numbers, not_a_date
-from wideberth.data.streams import explained
 from wideberth.data.table import Plan, Reader, Request, Table, as_text, check_names
 
 #: Makes an array of a column, given its name and the column.
@@ -41,8 +40,8 @@ class ColumnarReader(Reader):
         require_pyarrow(self.name)
         with explained(self.name, self._form):
             self.fragments, self.schema = self._opened()
-            self.names = Names(self.schema.names)
-        check_names(self.names, self.name, ())
+            self.names = tuple(self.schema.names)
+        check_names(self.names, self.name)
         self._promised: list[int] = []  # rows of each file, as it says
         for origin, fragment in self.fragments:
             with explained(origin, self._form):
@@ -74,23 +73,20 @@ class ColumnarReader(Reader):
         import pyarrow.types as types
 
         plan = super().plan(request)
-        dates = set(plan.dates)
-        wanted = [n for n in (*plan.features, *plan.numbers) if n not in dates]
-        tests = (  # truth values are 0 and 1
+        numeric = (  # truth values are 0 and 1
             types.is_integer,
             types.is_floating,
             types.is_boolean,
             types.is_decimal,
             types.is_null,
         )
+        wanted = [n for n in (*plan.features, *plan.numbers) if n not in plan.dates]
         kinds = {name: self.schema.field(name).type for name in wanted}
-        text = [n for n in wanted if not any(is_a(kinds[n]) for is_a in tests)]
-        if text:
+        if text := [n for n in wanted if not any(test(kinds[n]) for test in numeric)]:
             dated = [name for name in text if types.is_temporal(kinds[name])]
             raise DataError(f"{self.name}: {no_numbers(text, dated)}")
         for name in plan.texts:
-            kind = self._value_type(name)
-            if types.is_nested(kind):
+            if types.is_nested(kind := self._value_type(name)):
                 raise DataError(
                     f"{self.name}: column {quoted(name)} holds values of type {kind}; "
                     "it must hold one number or text per row."
@@ -100,11 +96,12 @@ class ColumnarReader(Reader):
     def text_columns(self, names):
         import pyarrow.types as types
 
-        def is_text(name: str) -> bool:
-            kind = self._value_type(name)
-            return types.is_string(kind) or types.is_large_string(kind)
-
-        return list(filter(is_text, names))
+        kinds = {name: self._value_type(name) for name in names}
+        return [
+            name
+            for name, kind in kinds.items()
+            if types.is_string(kind) or types.is_large_string(kind)
+        ]
 
     def _value_type(self, name: str):
         """The type of the values in a column, however they are coded."""
@@ -158,10 +155,7 @@ class ColumnarReader(Reader):
 
 
 def table_of(batch, plan: Plan, origin: str, floats: _Make, texts: _Make | None):
-    """Columns of an Arrow batch: numbers made by `floats`, texts by `texts` if given.
-
-    Both are called with the name of a column and the column.
-    """
+    """Columns of an Arrow batch: numbers by `floats`, texts by `texts` if given."""
     X = np.empty((batch.num_rows, len(plan.features)))
     for k, name in enumerate(plan.features):
         X[:, k] = floats(name, batch.column(name))
@@ -191,7 +185,7 @@ def _floats(
 ) -> np.ndarray:
     """A column of Arrow as float64, null as NaN; refused if that would round it.
 
-    Its `start` is a file and a row, which are told of what is no date.
+    Its `start` is a file and a row, for the message about what is no date.
     """
     if name not in dates:
         return column.cast("float64").to_numpy(zero_copy_only=False)

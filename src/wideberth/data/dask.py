@@ -15,34 +15,27 @@ import scipy.sparse as sp
 
 from wideberth.data.chunks import Chunk, checksum
 from wideberth.data.errors import DataError
-from wideberth.data.sources import ROLES, Source, one_or_pair, split_errors
+from wideberth.data.sources import ROLES, Source, error_cells
 
 _ORIGIN = "X, a Dask collection"
 
 
 class DaskSource(Source):
-    """Rows of a Dask collection; partitions must be split by rows alone."""
+    """Rows of a Dask collection; partitions must be split by rows alone.
+
+    Each of `errors` is a collection like X, or where X is a frame a list of the columns
+    that hold the errors of each feature, None where it is exact; `names` are features.
+    """
 
     _wanted = "give a Dask array or series of labels"
 
     def __init__(
-        self,
-        X,
-        y,
-        weight=None,
-        radius=None,
-        memory=None,
-        *,
-        errors: tuple = (),
-        error_places: list[np.ndarray] | None = None,
+        self, X, y, weight=None, radius=None, memory=None, *, errors=(), names=None
     ):
         super().__init__(memory)
-        columns = list(X.columns) if hasattr(X, "columns") else None
-        self.d = X.shape[1] if error_places is None else len(error_places[0])
-        self.names = None if columns is None else columns[: self.d]
-        self.error_places = error_places
-        self.brings_errors = bool(errors) or error_places is not None
-        self.row_bytes = 8 * X.shape[1] * (1 + len(errors))
+        self.names, self.d = names, X.shape[1] if names is None else len(names)
+        self.brings_errors = bool(errors)
+        self.row_bytes = 8 * self.d * (1 + len(errors))
         n = sum(X.chunks[0]) if hasattr(X, "chunks") else math.nan
         self.n = None if math.isnan(n) else int(n)
         self.brings_radii = radius is not None
@@ -50,11 +43,16 @@ class DaskSource(Source):
         self.labelled = y is not None
         #: Rows of each partition, NaN where that is not known.
         self.lengths = X.chunks[0] if hasattr(X, "chunks") else ()
-        #: Partitions of labels, weights, radii and errors; None where there are none.
+        #: Partitions of labels, weights, radii and errors; None where there are none,
+        #: and a list of columns in each partition of X where these hold errors.
         self.beside: list[list | None] = []
         names = (*ROLES.values(), *["X_err"] * len(errors))
         for name, value in zip(names, (y, weight, radius, *errors), strict=True):
-            parts = None if value is None else _partitions(value, name)
+            parts = None
+            if isinstance(value, list):
+                parts = [value] * len(self.blocks)
+            elif value is not None:
+                parts = _partitions(value, name)
             if parts is not None and len(parts) != len(self.blocks):
                 raise DataError(
                     f"{name} has {len(parts)} partitions where X has "
@@ -80,7 +78,7 @@ class DaskSource(Source):
     def parts(self, number: int) -> list:
         """What `_chunk` makes a chunk of."""
         beside = [None if part is None else part[number] for part in self.beside]
-        return [number, self.error_places, self.blocks[number], *beside]
+        return [number, self.names, self.blocks[number], *beside]
 
     def chunks(self):
         yield from self.map(lambda chunk: chunk)
@@ -143,12 +141,16 @@ def _named_answer(question, name: str, *parts):
     return question(_chunk(*parts))[name]
 
 
-def _chunk(number: int, places, X, y, weight, radius, *errors) -> Chunk:
-    X, tables = _plain(X), one_or_pair([_plain(part) for part in errors])
-    vectors = [None if part is None else _plain(part) for part in (y, weight, radius)]
-    if places is not None:
-        X, tables = split_errors(X, places)
-    return Chunk(X, *vectors, tables, number, _ORIGIN)
+def _chunk(number: int, names: list | None, X, y, weight, radius, *errors) -> Chunk:
+    tables = tuple(
+        error_cells(part, X, len(X)) if isinstance(part, list) else _plain(part)
+        for part in errors
+    )
+    y, weight, radius = (
+        None if part is None else _plain(part) for part in (y, weight, radius)
+    )
+    X = _plain(X if names is None else X[names])
+    return Chunk(X, y, weight, radius, tables, number, _ORIGIN)
 
 
 def _plain(part):

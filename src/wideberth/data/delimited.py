@@ -21,7 +21,7 @@ import numpy as np
 
 from wideberth.data.columnar import require_pyarrow, table_of, texts_of
 from wideberth.data.errors import DataError, listed, quoted
-from wideberth.data.names import Names
+from wideberth.data.files import HEAD, File, explained, lines_of
 from wideberth.data.numbers import (
     Numbers,
     day_numbers,
@@ -29,7 +29,6 @@ from wideberth.data.numbers import (
     looks_like_number,
     not_a_date,
 )
-from wideberth.data.streams import HEAD, File, explained, lines_of
 from wideberth.data.table import MISSING, Format, Plan, Reader, Table
 
 #: Bytes of text that pyarrow parses at a time; 200 000 × 20 numbers took it 0.27 s of
@@ -86,7 +85,7 @@ class DelimitedReader(Reader):
                 f"{listed(dict.fromkeys(start.names[k] for k in repeated))}; they are "
                 f"read as {listed(names[k] for k in repeated)}."
             )
-        self.names = Names(names)
+        self.names = tuple(names)
         if self.start.headed:
             numbered = enumerate(names, 1)
             self.unnamed = tuple(n for k, n in numbered if n == f"{_UNNAMED}{k}")
@@ -263,7 +262,7 @@ class DelimitedReader(Reader):
 
     def _cells(self, name: str) -> Iterator[str]:
         """All cells of a column, as text."""
-        k = list(self.names).index(name)
+        k = self.names.index(name)
         for file in self.files:
             yield from (row[k].strip() for _, row in self._rows(file) if k < len(row))
 

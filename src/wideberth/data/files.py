@@ -1,18 +1,233 @@
-"""Files written as a whole or not at all, and folders that do not outlive their use."""
+"""Files: what kind of table they hold, their bytes, and writing them as a whole."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
 import os
+import re
 import secrets
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, BinaryIO
+
+from wideberth.data.errors import DataError
+from wideberth.data.memory import physical_memory
+
+#: Number of bytes of the start of a text file that tell how it is written: a choice.
+HEAD = 1 << 16
+#: Bytes of the longest line that is taken for a line of a table; a file without line
+#: ends would fill the memory (a choice: a row of 64 MB has millions of columns).
+_LONGEST_LINE = 1 << 26
+_OPENERS: dict[bytes, Callable] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+_UNPACKING = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+#: What endings of names stand for; "arrow" includes Feather, which is the same, and
+#: "text" is a table of text or LIBSVM, which only the content tells.
+_NAMED = {
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "text": (".txt", ".dat", ".data"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".ipc", ".feather"),
+    "libsvm": (".libsvm", ".svm", ".svmlight"),
+    "npz": (".npz",),
+    "npy": (".npy",),
+}
+_ENDINGS = {ending: kind for kind, endings in _NAMED.items() for ending in endings}
+#: The kinds of files that hold tables.
+KINDS = tuple(kind for kind in _NAMED if kind != "text")
+#: The column of the labels of a LIBSVM file, where it has no name.
+LABEL = "label"
+#: Kinds of which a folder of files is one table.
+_IN_FOLDERS = ("parquet", "arrow", "csv", "tsv")
+_COMPRESSED = (".gz", ".bz2", ".xz")
+#: A line of a LIBSVM file: a label, which may be missing, and pairs of index:value.
+_SPARSE_LINE = re.compile(rb"(?:[^\s:]+|\d+:\S+)(?:\s+\d+:\S+)*")
+
+
+class File:
+    """A file, a folder, or standard input ("-"), which is held in memory."""
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = os.fspath(path)
+        self._input: bytes | None = None
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return "standard input" if self.path == "-" else self.path
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of files."""
+        return os.path.isdir(self.path)
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether it starts like a compressed file; such are only read whole."""
+        return os.path.isfile(self.path) and self._opener() is not None
+
+    def open(self) -> BinaryIO:
+        """All bytes in order, decompressed."""
+        opener = self._opener()
+        if opener is None:
+            return self.stored()
+        # By its name: a reader of a stream of others leaves that open at its end.
+        raw = self.stored() if self.path == "-" else self.path
+        return io.BufferedReader(opener(raw), 1 << 20)
+
+    def stored(self) -> Any:
+        """All bytes as they are."""
+        if self.path != "-":
+            return open(self.path, "rb")
+        if self._input is None:
+            if sys.stdin is None:
+                raise DataError("standard input is closed; name a file instead of -.")
+            self._input = sys.stdin.buffer.read()
+        return io.BufferedReader(io.BytesIO(self._input))
+
+    def seekable(self) -> Any:
+        """All bytes with random access; those of standard input decompressed."""
+        return io.BytesIO(self.open().read()) if self.path == "-" else self.stored()
+
+    def _opener(self) -> Callable | None:
+        with self.stored() as stream:
+            start = stream.read(8)
+        known = (o for magic, o in _OPENERS.items() if start.startswith(magic))
+        return next(known, None)
+
+    def digest(self) -> str:
+        """SHA-256 of the bytes as stored, as `sha256sum` prints it for a file.
+
+        For a folder that of the names and digests of its files, as `sha256sum *` would
+        print them.
+        """
+        if not self.is_folder:
+            with self.stored() as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest()
+        files = sorted(file for file in Path(self.path).iterdir() if file.is_file())
+        lines = [f"{File(file).digest()}  {file.name}\n" for file in files]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def kind_of(path: str | os.PathLike) -> str:
+    """The kind of a file or folder, one of `KINDS`; standard input (-) is CSV.
+
+    The ending of the name decides; where text of several kinds goes by the same ending
+    (.txt, .dat, .data) the first lines do. A folder is of the kind of its files, the
+    first in `_IN_FOLDERS` where there are several.
+    """
+    if str(path) == "-":
+        return "csv"
+    if os.path.isdir(path):
+        found = {_ENDINGS.get(file.suffix.lower()) for file in Path(path).rglob("*")}
+        return next((kind for kind in _IN_FOLDERS if kind in found), "parquet")
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    while suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    kind = _ENDINGS.get(suffixes[-1] if suffixes else "")
+    if kind is None:
+        raise DataError(
+            f"{path}: cannot tell the format from this name; known are the endings "
+            f"{', '.join(_ENDINGS)}. On the command line say which it is with --format "
+            f"{'|'.join(KINDS)}."
+        )
+    if kind != "text":
+        return kind
+    return "libsvm" if os.path.isfile(path) and _is_libsvm(path) else "csv"
+
+
+def _is_libsvm(path: str | os.PathLike) -> bool:
+    """Whether the first lines all are `label index:value …`, and some has a pair."""
+    try:
+        with explained(str(path)), File(path).open() as stream:
+            start = stream.read(HEAD)
+    except DataError:
+        return False  # whoever reads the file will say what is wrong with it
+    whole = start[: start.rfind(b"\n") + 1] if len(start) == HEAD else start
+    bare = (line.partition(b"#")[0].strip() for line in whole.splitlines())
+    lines = list(filter(None, bare))
+    pairs = any(re.search(rb"\s\d+:", line) for line in lines)
+    return pairs and all(_SPARSE_LINE.fullmatch(line) for line in lines)
+
+
+def lines_of(stream: IO, where: str) -> Iterator:
+    """Lines of text or bytes, none of them endless; the stream is closed behind them.
+
+    Also where not all are asked for, once the iterator is forgotten.
+    """
+    number = 0
+    with stream:
+        while line := stream.readline(_LONGEST_LINE):
+            number += 1
+            if len(line) == _LONGEST_LINE:
+                raise DataError(
+                    f"{where}, line {number} has {_LONGEST_LINE} characters or more; "
+                    "it does not seem to be a table of text."
+                )
+            yield line
+
+
+@contextmanager
+def explained(name: str, form: str = "") -> Iterator[None]:
+    """Turn what goes wrong while a file is read into a DataError.
+
+    Where `form` says what the file should be, any exception of a library means that it
+    is not; without it only errors of reading, decompressing and decoding are explained.
+    """
+    try:
+        yield
+    except (DataError, ImportError, BrokenPipeError):
+        raise
+    except FileNotFoundError:
+        raise DataError(f"{name}: there is no such file.") from None
+    except Exception as error:
+        why = " ".join(str(error).split()).rstrip(".")
+        if form and isinstance(error, MemoryError):
+            why = f"asks for more memory than there is{why and f' ({why})'}; it is "
+            why += "damaged, or too large for this machine"
+        elif form:
+            why = f"is not {form} ({why})"
+        elif isinstance(error, _UNPACKING):
+            why = f"cannot be decompressed: {why}"
+        elif isinstance(error, UnicodeError):
+            encoding = getattr(error, "encoding", None)
+            what = f"is not {encoding} text" if encoding else "cannot be decoded"
+            why = f"{what} ({why}); say what it is, for example --encoding latin-1"
+        elif isinstance(error, OSError):
+            why = f"cannot be read: {error.strerror or why}"
+        else:
+            raise
+        raise DataError(f"{name} {why}.") from None
+
+
+def check_room(size: int, where: str) -> None:
+    """Refuse a table of this many bytes if the machine has not that much memory."""
+    limit = physical_memory()
+    if size > limit:
+        raise DataError(
+            f"{where} holds a table of at least {size / 1e9:.1f} GB, more than the "
+            f"{limit / 1e9:.1f} GB of memory that this machine has; wideberth fit "
+            "--memory reads numbers in pieces."
+        )
+
+
+# -- writing ---------------------------------------------------------------------------
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

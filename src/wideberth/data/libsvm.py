@@ -1,7 +1,7 @@
 """LIBSVM (svmlight) files: `label index:value index:value …`, one row a line.
 
-scikit-learn parses the pairs. What it lacks is done here: labels that are text or
-missing, and telling the row, the line and the column of what is wrong.
+scikit-learn parses them. Labels that are text or missing are cut off here before, and
+where it fails the row, the line and the column of what is wrong are found.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ import scipy.sparse as sp
 
 from wideberth.data.arrays import MatrixReader
 from wideberth.data.errors import DataError, quoted
-from wideberth.data.files import ScratchFolder
+from wideberth.data.files import LABEL, ScratchFolder, check_room, lines_of
 from wideberth.data.memory import chunk_bytes
-from wideberth.data.names import Names
-from wideberth.data.streams import LABEL, check_room, lines_of
 from wideberth.data.table import AT_ONCE, Plan, as_text, as_texts
 
 #: Highest index of a feature; scikit-learn counts in 32 bits.
@@ -46,60 +44,58 @@ class LibsvmReader(MatrixReader):
 
     n: int
     sparse = True
-    paths = ()
+    indices: np.ndarray
 
     def __init__(self, path, memory: int | None = None):
         super().__init__(path, "libsvm")
-        self._kept: list = []
-        self._folder = None
         self.n = self.entries = 0
+        self._kept: list[tuple] = []  # rows and labels, or files that hold them
         self._numeric = True  # whether all labels are numbers
-        if memory is not None:
-            self._folder = ScratchFolder()
+        self._folder = None if memory is None else ScratchFolder()
         try:
             with self.open() as stream:
-                self.indices = self._parse(stream, memory)
+                self._parse(stream, AT_ONCE if memory is None else chunk_bytes(memory))
         except BaseException:
             if self._folder is not None:
                 self._folder.remove()
             raise
-        self.columns = {LABEL: None}
-        self.features = Names(numbers=self.indices)
-
-    def _parse(self, stream: BinaryIO, memory: int | None) -> np.ndarray | range:
-        """Parse everything; return the indices of the features."""
-        size = AT_ONCE if memory is None else chunk_bytes(memory)
-        indices = np.empty(0, dtype=np.int64)
-        for batch in _batches(stream, self.name, size):
-            X, labels = _parsed(batch, self.n, self.name)
-            indices = np.union1d(indices, X.indices)
-            self.n, self.entries = self.n + X.shape[0], self.entries + X.nnz
-            self._numeric &= labels.dtype.kind == "f"
-            self._kept.append(self._keep(X, labels))
-        if not self.n:
-            raise DataError(f"{self.name} holds no rows; there is nothing to read.")
-        lowest = 0 if 0 in indices[:1] else 1
-        highest = int(indices.max(initial=lowest))
+        lowest = 0 if 0 in self.indices[:1] else 1
+        highest = int(self.indices.max(initial=lowest))
         if memory is not None and _FEATURE_BYTES * highest > memory:
             raise DataError(
                 f"{self.name} has features up to number {highest}; vectors as long "
                 f"do not fit into {memory} bytes. Raise memory, or number the features "
                 "anew."
             )
-        if memory is None and highest >= _FEW:
-            return indices
-        return range(lowest, highest + 1)
+        self._lowest, self._gaps = lowest, memory is None and highest >= _FEW
+        if not self._gaps:
+            self.indices = np.arange(lowest, highest + 1)
+        self.columns = {LABEL: None}
+        self.features = tuple(f"x{index}" for index in self.indices.tolist())
 
-    def _keep(self, X: sp.csr_array, labels: np.ndarray):
-        """Rows and labels themselves, or the names of the files that hold them."""
-        if self._folder is None:
-            check_room(16 * self.entries, self.name)
-            return X, labels
-        path = self._folder.path / str(len(self._kept))
-        files = path.with_suffix(".npz"), path.with_suffix(".npy")
-        sp.save_npz(files[0], X, compressed=False)
-        np.save(files[1], labels)
-        return files
+    def _parse(self, stream: BinaryIO, size: int) -> None:
+        """Parse and keep everything; find out which `indices` features have."""
+        self.indices = np.empty(0, dtype=np.int64)
+        for batch in _batches(stream, self.name, size):
+            X, labels = _parsed(batch, self.n, self.name)
+            self.indices = np.union1d(self.indices, X.indices)
+            self.n, self.entries = self.n + X.shape[0], self.entries + X.nnz
+            self._numeric &= labels.dtype.kind == "f"
+            if self._folder is None:
+                check_room(16 * self.entries, self.name)
+                self._kept.append((X, labels))
+                continue
+            path = self._folder.path / str(len(self._kept))
+            files = path.with_suffix(".npz"), path.with_suffix(".npy")
+            sp.save_npz(files[0], X, compressed=False)
+            np.save(files[1], labels)
+            self._kept.append(files)
+        if not self.n:
+            raise DataError(f"{self.name} holds no rows; there is nothing to read.")
+
+    @property
+    def paths(self):
+        return []  # nothing is read again
 
     def row_bytes(self, plan: Plan) -> float:
         return 12 * self.entries / self.n + 8
@@ -107,23 +103,19 @@ class LibsvmReader(MatrixReader):
     def pieces(self, plan, size, matrix):
         for X, labels in self._kept:
             labels = np.load(labels) if isinstance(labels, Path) else labels
+            shape = len(labels), len(self.indices) if matrix else 0
             if not matrix:
-                X = sp.csr_array((len(labels), 0))
+                X = sp.csr_array(shape)
             else:
-                X = self._numbered(sp.load_npz(X) if isinstance(X, Path) else X)
+                X = sp.load_npz(X) if isinstance(X, Path) else X
+                places = X.indices - self._lowest
+                if self._gaps:
+                    places = np.searchsorted(self.indices, X.indices)
+                X = sp.csr_array((X.data, places, X.indptr), shape=shape)
             if not self._numeric:
                 labels = as_texts(labels)
                 labels[labels == ""] = None
             yield X, {LABEL: labels}
-
-    def _numbered(self, X) -> sp.csr_array:
-        """The same rows, with a column for each feature."""
-        if isinstance(self.indices, range):
-            places = X.indices - self.indices.start
-        else:
-            places = np.searchsorted(self.indices, X.indices)
-        shape = X.shape[0], len(self.indices)
-        return sp.csr_array((X.data, places, X.indptr), shape=shape)
 
     def find_lines(self) -> np.ndarray:
         with self.open() as stream:
@@ -148,31 +140,39 @@ def _batches(stream: BinaryIO, where: str, size: int) -> Iterator[list[_Line]]:
 
 def _parsed(batch: list[_Line], start: int, where: str):
     """Rows and labels of some lines, the first of which is row `start` (from 0)."""
-    from sklearn.datasets import load_svmlight_file
-
+    found = _loaded([line for _, line in batch])
+    if found is not None:
+        return found
     labels, pairs = [], []
     for _, line in batch:
         first, *rest = line.split(None, 1)
         unlabelled = b":" in first
-        labels.append(b"" if unlabelled else first)
+        labels.append(b"nan" if unlabelled else first)
         pairs.append(line if unlabelled else b"".join(rest))
-    text = b"".join(b"0 %b\n" % row for row in pairs)
-    try:
-        X, _ = load_svmlight_file(
-            io.BytesIO(text), n_features=_LARGEST + 1, zero_based=True
-        )
-        trouble = b"_" in text or not np.isfinite(X.data).all()
-    except (ValueError, OverflowError):
-        trouble = True
-    if trouble:
+    found = _loaded([b"0 " + row for row in pairs])
+    if found is None:
         for k, ((number, _), row) in enumerate(zip(batch, pairs, strict=True), 1):
             _check(f"{where}, row {start + k} (line {number})", row.split())
         raise DataError(f"{where} is not LIBSVM text.")
     try:
-        values = np.array([float(token or b"nan") for token in labels])
+        return found[0], np.array([float(token) for token in labels])
     except ValueError:
-        values = np.array(list(map(_label, labels)))
-    return sp.csr_array(X), values
+        return found[0], np.array(list(map(_label, labels)))
+
+
+def _loaded(lines: list[bytes]) -> tuple[sp.csr_array, np.ndarray] | None:
+    """Rows and labels as scikit-learn reads them; None if something is wrong."""
+    from sklearn.datasets import load_svmlight_file
+
+    text = b"\n".join(lines)
+    try:
+        X, y = load_svmlight_file(
+            io.BytesIO(text), n_features=_LARGEST + 1, zero_based=True
+        )
+    except (ValueError, OverflowError):
+        return None
+    wrong = b"_" in text or b"qid" in text or not np.isfinite(X.data).all()
+    return None if wrong or len(y) < len(lines) else (sp.csr_array(X), y)
 
 
 def _check(row: str, pairs: list[bytes]) -> None:
@@ -191,7 +191,11 @@ def _check(row: str, pairs: list[bytes]) -> None:
             raise DataError(
                 f"{row}, index {index} comes after {last}; indices must ascend."
             )
-        if not _is_finite(value):
+        try:
+            finite = b"_" not in value and math.isfinite(float(value))
+        except ValueError:
+            finite = False
+        if not finite:
             raise DataError(
                 f"{row}, column x{index} holds {quoted(value)}, which is not a finite "
                 "number."
@@ -206,10 +210,3 @@ def _label(token: bytes) -> str:
         return as_text(float(text)) or ""
     except ValueError:
         return text
-
-
-def _is_finite(token: bytes) -> bool:
-    try:
-        return b"_" not in token and math.isfinite(float(token))
-    except ValueError:
-        return False

@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.arrays import ArrayReader, MappedRows, open_arrays
+from wideberth.data.arrays import (
+    ArrayReader,
+    MappedRows,
+    StoredRows,
+    load_npy,
+    open_archive,
+)
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, agree, listed
+from wideberth.data.files import LABEL, File, explained, kind_of
 from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, room
-from wideberth.data.names import Names
 from wideberth.data.sources import (
     ArraySource,
     ChunkSource,
     Source,
     TableSource,
     check_errors,
+    error_names,
     error_tables,
     named_errors,
     no_labels,
 )
-from wideberth.data.streams import LABEL, File, explained, kind_of
 from wideberth.data.table import Format, Reader, Request, Table
 from wideberth.noise.read_errors import in_order_of
 from wideberth.problem.arrays import is_dask, is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES
 
 _log = logging.getLogger(__name__)
+#: Kinds of files whose features have no names of their own.
+_NAMELESS = ("npy", "libsvm")
 
 
 def is_scaled(X, y=None, memory=None) -> bool:
@@ -214,7 +221,7 @@ def _error_rows(X_err, shape) -> list:
                     f"X_err is the file {table}; beside an array it must be a .npy "
                     "file of the same shape."
                 )
-            tables.append(open_arrays(table, "npy", whole=False).rows)
+            tables.append(StoredRows(table))
         elif isinstance(table, np.memmap):
             tables.append(MappedRows(table))
         else:
@@ -227,26 +234,26 @@ def _error_rows(X_err, shape) -> list:
 def _open_dask(X, beside: dict, memory, columns, X_err) -> Source:
     from wideberth.data.dask import DaskSource
 
-    places = None
-    if hasattr(X, "columns"):
-        if isinstance(X_err, dict):
-            columns, places = named_errors(X_err, "a Dask frame")
-            X_err = None
-        if columns is not None:
-            X = X[_there(columns, list(X.columns), "X, a Dask frame,")]
-    errors = error_tables(X_err)
-    if errors and (hasattr(X, "columns") or not all(map(is_dask, errors))):
+    frame, errors = hasattr(X, "columns"), list(error_tables(X_err))
+    if frame and isinstance(X_err, dict):
+        errors, columns = named_errors(X_err, "a Dask frame"), list(X_err)
+    elif errors and (frame or not all(map(is_dask, errors))):
         raise DataError(
             "X_err goes with a Dask frame by the names of its columns, {'mass': "
             "'mass_err'}, and with a Dask array as another of the same blocks."
         )
-    for table in errors:
+    names = None
+    if frame:
+        names = list(X.columns) if columns is None else list(columns)
+        aside = error_names(errors)
+        X = X[_there([*names, *aside], list(X.columns), "X, a Dask frame,")]
+    for table in () if frame else errors:
         if X.shape[1] != table.shape[1] or X.chunks[0] != table.chunks[0]:
             raise DataError(
                 f"X_err has shape {table.shape} and blocks of {table.chunks[0][:3]} … "
                 f"rows; it must have those of X, {X.shape} and {X.chunks[0][:3]} …"
             )
-    return DaskSource(X, **beside, memory=memory, errors=errors, error_places=places)
+    return DaskSource(X, **beside, memory=memory, errors=errors, names=names)
 
 
 def _there(wanted: list, names: list, who: str) -> list:
@@ -267,25 +274,23 @@ def _open_path(
         raise FileNotFoundError(f"There is no file or folder {path}.")
     room(memory)  # some readers read all of a file
     reader = open_reader(path, Format(), parse_bytes(memory))
-    y, request, places = beside["y"], Request(), None
-    errors: list = []
+    y, request, errors = beside["y"], Request(), []
+    guessed = columns is None and X_err is None and reader.kind not in _NAMELESS
     if X_err is not None and reader.kind == "libsvm":
         raise DataError(
             f"{path} is a LIBSVM file, which has no place for errors; put X and the "
             "errors into one table (Parquet, Arrow, CSV), or load them."
         )
-    if reader.kind == "npy":
-        if X_err is not None and isinstance(reader, ArrayReader):
-            errors = _error_rows(X_err, reader.rows.shape)
-    elif reader.kind == "libsvm":
+    if isinstance(reader, ArrayReader):
+        errors = _error_rows(X_err, reader.rows.shape)
+    elif isinstance(reader, LibsvmReader):
         if y not in (None, LABEL):
             raise DataError(
                 f"y={y!r} is not a column of {path}; its labels are called {LABEL!r}. "
                 "Leave y out."
             )
-        request, beside["y"] = Request(texts=(LABEL,)), LABEL
-        if d is not None:
-            request = replace(request, features=_numbered(reader, d))
+        features = None if d is None else _first_features(reader, d)
+        request, beside["y"] = Request(texts=(LABEL,), features=features), LABEL
     else:
         if not isinstance(y, str) and (labelled or y is not None):
             raise no_labels(reader, y)
@@ -295,17 +300,16 @@ def _open_path(
                     "columns and X_err both say which columns are features; name them "
                     "all in X_err, with None for those that are exact."
                 )
-            columns, places = named_errors(X_err, f"the path {str(path)!r}")
-        numbers = (beside["weight"], beside["radius"])
+            errors = named_errors(X_err, f"the path {str(path)!r}")
+            columns = list(X_err)
+        numbers = (beside["weight"], beside["radius"], *error_names(errors))
         request = Request(
             texts=() if y is None else (y,),
             numbers=tuple(name for name in numbers if name is not None),
             features=None if columns is None else tuple(columns),
         )
-    guessed = columns is None and reader.kind not in ("npy", "libsvm")
     if guessed and d is not None:
-        aside = {*request.texts, *request.numbers}
-        names = reader.others(aside)
+        names = reader.others({*request.texts, *request.numbers})
         if len(names) not in (0, d):
             raise DataError(
                 f"The model has {d} features and no names for them, and {path} has "
@@ -315,23 +319,20 @@ def _open_path(
     plan = reader.plan(request)
     if guessed:
         _log.info("%s: the features are %s", path, listed(plan.features, 12))
-    source = TableSource(
-        reader, plan, beside, memory, errors=errors, error_places=places
-    )
+    source = TableSource(reader, plan, beside, memory, errors=errors)
     source.guessed = guessed
     return source
 
 
-def _numbered(reader: Reader, d: int) -> Names:
+def _first_features(reader: LibsvmReader, d: int) -> tuple[str, ...]:
     """The names of d features of a LIBSVM file; what no row has is zero."""
-    assert isinstance(reader, LibsvmReader)
-    start, stop = reader.indices[0], reader.indices[-1] + 1
+    start, stop = int(reader.indices[0]), int(reader.indices[-1]) + 1
     if stop - start > d:
         raise DataError(
             f"{reader.name} has features up to number {stop - 1}, and the model knows "
             f"{d}; leave the others out."
         )
-    return Names(numbers=range(start, start + d))
+    return tuple(f"x{k}" for k in range(start, start + d))
 
 
 def open_reader(path, form: Format, memory: int | None = None) -> Reader:
@@ -362,7 +363,10 @@ def open_reader(path, form: Format, memory: int | None = None) -> Reader:
             return ColumnarReader(path, kind)
         if kind == "libsvm":
             return LibsvmReader(path, memory)
-        return open_arrays(path, kind, whole=memory is None)
+        if kind == "npz":
+            return open_archive(path)
+        rows = load_npy(path) if memory is None else StoredRows(path)
+        return ArrayReader(path, kind, rows)
 
 
 def open_table(path: str, request: Request, form: Format) -> tuple[Table, Reader]:

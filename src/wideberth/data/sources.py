@@ -199,11 +199,6 @@ class Source(ABC):
         """How much is read at a time."""
         return chunk_bytes(self.memory)
 
-    @property
-    def chunk_rows(self) -> int:
-        """How many rows are read at a time."""
-        return max(int(self.chunk_bytes / max(self.row_bytes, 1)), 1)
-
     def spares(self, size: int) -> bool:
         """Whether this many bytes may be held on top."""
         return size <= self.room // 4
@@ -283,9 +278,8 @@ class _Draw:
     def __call__(self, chunk: Chunk) -> tuple[int, np.ndarray, dict[str, Any]]:
         """The number of rows, and keys and parts of those drawn."""
         keys = np.random.default_rng((self.seed, chunk.number)).random(chunk.n)
-        errors = chunk.errors if isinstance(chunk.errors, tuple) else (chunk.errors,)
         names = ("X", "y", "sample_weight", "radius", "X_err", "up")
-        parts = (chunk.X, chunk.y, chunk.weight, chunk.radius, *errors)
+        parts = (chunk.X, chunk.y, chunk.weight, chunk.radius, *chunk.errors)
         named = zip(names, parts, strict=False)
         known = {name: part for name, part in named if part is not None}
         keys, drawn = _smallest(keys, known, self.size)
@@ -314,30 +308,30 @@ class ArraySource(Source):
     def __init__(self, X, y, weight=None, radius=None, X_err=None):
         super().__init__()
         self.X, (self.n, self.d) = X, X.shape
-        self.errors = None if X_err is None else _errors_like(X, X_err)
+        self.errors = () if X_err is None else (_errors_like(X, X_err),)
         self.brings_radii = radius is not None
         self.brings_errors = X_err is not None
         self.row_bytes = 8 * self.d * (1 + self.brings_errors)
-        given = zip(ROLES.values(), (y, weight, radius), strict=True)
-        self.vectors = [per_row(part, self.n, name) for name, part in given]
+        #: Rows of a slice, as many as fit on the device with the errors.
+        self.step = max(16 * DEVICE_ENTRIES // max(self.row_bytes, 1), 1)
+        given = zip(ROLES, (y, weight, radius), strict=True)
+        self.vectors = {role: per_row(v, self.n, ROLES[role]) for role, v in given}
 
     def chunks(self):
-        for number, start in enumerate(range(0, self.n, self.chunk_rows)):
-            rows = slice(start, min(start + self.chunk_rows, self.n))
-            parts = [None if part is None else part[rows] for part in self.vectors]
-            errors = None if self.errors is None else self.errors[rows, :]
-            yield Chunk(self.X[rows, :], *parts, errors, number, "X")
+        for number, start in enumerate(range(0, self.n, self.step)):
+            rows = slice(start, min(start + self.step, self.n))
+            parts = {k: None if v is None else v[rows] for k, v in self.vectors.items()}
+            errors = tuple(table[rows, :] for table in self.errors)
+            yield Chunk(
+                self.X[rows, :], **parts, errors=errors, number=number, origin="X"
+            )
 
     def map(self, question):
         for chunk in self.chunks():
             yield question(chunk)
 
-    @property
-    def chunk_rows(self):
-        return max(16 * DEVICE_ENTRIES // max(self.row_bytes, 1), 1)
-
     def capacity(self, copies=_COPIES, item=None):
-        return min(self.n, self.chunk_rows // 2)
+        return min(self.n, self.step // 2)
 
     def spares(self, size):
         return True
@@ -371,12 +365,12 @@ class ChunkSource(Source):
         if first is None:
             raise DataError("X yields no chunk; at least one is needed.")
         self.d, self.labelled = first.X.shape[1], first.y is not None
-        self.brings_errors = first.errors is not None
+        self.brings_errors = bool(first.errors)
         self.row_bytes = 8 * self.d
         if not is_foreign(first.X):
             held = first.X.data if sp.issparse(first.X) else first.X
             self.row_bytes = held.nbytes / max(first.n, 1)
-        self.row_bytes *= 1 + len(error_tables(first.errors))
+        self.row_bytes *= 1 + len(first.errors)
 
     def chunks(self):
         for number, parts in enumerate(self._start()):
@@ -399,12 +393,12 @@ class ChunkSource(Source):
                     "dimensions: samples × features. If X holds rows, not chunks "
                     "(X, y), give y beside it."
                 )
-            vectors = [
+            y, weight, radius = (
                 part if part is None or is_foreign(part) else np.asarray(part)
                 for part in vectors
-            ]
-            errors = None if errors is None else _errors_of_chunk(X, errors, where)
-            chunk = Chunk(X, *vectors, errors, number, "X")
+            )
+            tables = _errors_of_chunk(X, errors, where)
+            chunk = Chunk(X, y, weight, radius, tables, number, "X")
             self.brings_radii |= chunk.radius is not None
             if chunk.n:
                 yield chunk
@@ -415,9 +409,9 @@ class TableSource(Source):
 
     Labels, weights and radii are names of columns, or vectors of one value per row.
     Labels of columns have the type that the file gives them; with `texts` they are
-    text, which `values`, once it is filled, says the values of. `errors` are one table
-    or two that give rows from start to stop; `error_places` are the places of errors
-    among the features, −1 where a feature is exact (`named_errors`).
+    text, which `values`, once it is filled, says the values of. Each table of `errors`
+    is an array that gives rows from start to stop, or a list of the columns that hold
+    the errors of each feature, None where it is exact (`named_errors`).
     """
 
     #: Whether nobody said which columns are features.
@@ -431,21 +425,17 @@ class TableSource(Source):
         memory=None,
         *,
         errors=(),
-        error_places: list[np.ndarray] | None = None,
         texts=False,
     ):
         super().__init__(memory)
         self.reader, self.plan, self.texts = reader, plan, texts
-        self.errors, self.error_places = errors, error_places
+        self.errors, self.brings_errors = errors, bool(errors)
         self._what = f"{reader.kind}, {reader.name}"
         self.values: dict[str, Any] = {}
         self.n, self.d = reader.n, len(plan.features)
         self.row_bytes = reader.row_bytes(plan) * (1 + len(errors))
-        self.brings_errors = bool(errors) or error_places is not None
-        if error_places is not None:
-            self.d = len(error_places[0])
         named = reader.kind not in ("npy", "libsvm")
-        self.names = list(plan.features)[: self.d] if named and not texts else None
+        self.names = list(plan.features) if named and not texts else None
         aside = (*plan.texts, *plan.numbers)
         self.beside, paths = {}, reader.paths
         for role, name in ROLES.items():
@@ -469,7 +459,7 @@ class TableSource(Source):
             yield y, weight
             return
         numbers = tuple(n for n in self.plan.numbers if n == weight)
-        for chunk in self.chunks(Plan(self.plan.texts, numbers, ())):
+        for chunk in self.chunks(Plan(self.plan.texts, numbers)):
             yield chunk.y, chunk.weight
 
     def chunks(self, plan: Plan | None = None) -> Iterator[Chunk]:
@@ -480,16 +470,17 @@ class TableSource(Source):
                 continue
             rows = slice(start, start + table.n)
             columns = table.texts | table.numbers
-            vectors = []
-            for part in self.beside.values():
-                if isinstance(part, str):
-                    vectors.append(columns.get(part))
-                else:
-                    vectors.append(None if part is None else np.array(part[rows]))
-            X, errors = table.X, one_or_pair([part[rows] for part in self.errors])
-            if self.error_places is not None and plan is self.plan:
-                X, errors = split_errors(X, self.error_places)
-            chunk = Chunk(X, *vectors, errors, number, table.origin)
+            y, weight, radius = (
+                columns.get(part or "") if part is None or isinstance(part, str)
+                else np.array(part[rows])
+                for part in self.beside.values()
+            )  # fmt: skip
+            errors = tuple(
+                error_cells(part, columns, table.n) if isinstance(part, list)
+                else part[rows]
+                for part in (self.errors if plan is self.plan else ())
+            )  # fmt: skip
+            chunk = Chunk(table.X, y, weight, radius, errors, number, table.origin)
             self._check_complete(chunk, plan)
             if self.guessed and plan is self.plan:
                 self._warn_of_numbers(chunk)
@@ -573,11 +564,6 @@ def error_tables(errors) -> tuple:
     return (errors,)
 
 
-def one_or_pair(tables: list | tuple):
-    """Errors as `Chunk` has them, from a list of one table or two, or of none."""
-    return tuple(tables) if len(tables) == 2 else next(iter(tables), None)
-
-
 def check_errors(table, shape, where: str = "X") -> None:
     """Refuse errors that are not one for every cell."""
     if tuple(table.shape) != tuple(shape):
@@ -600,27 +586,27 @@ def _errors_like(X, X_err):
     return errors if errors.dtype == X.dtype else namespace(X).astype(errors, X.dtype)
 
 
-def _errors_of_chunk(X, X_err, where: str):
+def _errors_of_chunk(X, X_err, where: str) -> tuple:
     """The errors that a chunk of a program brings, dense or sparse like its rows."""
-    if is_foreign(X):
-        raise DataError(
-            f"{where}: errors go with NumPy and SciPy arrays; its rows are a "
-            f"{type(X).__name__}."
-        )
     tables = []
     for table in error_tables(X_err):
-        part = table if sp.issparse(table) else np.asarray(table)
-        check_errors(part, X.shape, where)
-        dense = sp.issparse(part) and not sp.issparse(X)
-        tables.append(part.toarray() if dense else part)
-    return one_or_pair(tables)
+        if is_foreign(X):
+            raise DataError(
+                f"{where}: errors go with NumPy and SciPy arrays; its rows are a "
+                f"{type(X).__name__}."
+            )
+        if sp.issparse(table) and not sp.issparse(X):
+            table = table.toarray()
+        tables.append(table if sp.issparse(table) else np.asarray(table))
+        check_errors(tables[-1], X.shape, where)
+    return tuple(tables)
 
 
-def named_errors(X_err, where: str) -> tuple[list[str], list[np.ndarray]]:
-    """The columns of a table to read, features first, and the places of their errors.
+def named_errors(X_err, where: str) -> list[list[str | None]]:
+    """The columns that hold the errors of each feature; two lists where some differ.
 
     `X_err` maps each feature to its column of errors, to a pair (down, up) of them, or
-    to None where it is exact. Places are those of `split_errors`.
+    to None where it is exact.
     """
     if not isinstance(X_err, dict) or not X_err:
         raise DataError(
@@ -635,26 +621,25 @@ def named_errors(X_err, where: str) -> tuple[list[str], list[np.ndarray]]:
                 f"X_err has {value!r} for {quoted(feature)}; it must be the name of a "
                 "column, a pair of them (down, up), or None where values are exact."
             )
-        pairs.append(tuple(pair))
-    names = dict.fromkeys(name for pair in pairs for name in pair if name is not None)
-    if both := [name for name in names if name in X_err]:
+        pairs.append(pair)
+    down, up = map(list, zip(*pairs, strict=True))
+    if both := [name for name in (*down, *up) if name in X_err]:
         raise DataError(
             f"X_err names {quoted(both[0])} as a feature and as errors of another; it "
             "can be one thing only."
         )
-    columns = [*X_err, *names]
-    at = {None: -1} | {name: k for k, name in enumerate(columns)}
-    down, up = (np.array([at[pair[side]] for pair in pairs]) for side in (0, 1))
-    return columns, [down] if np.array_equal(down, up) else [down, up]
+    return [down] if down == up else [down, up]
 
 
-def split_errors(X: np.ndarray, places: list[np.ndarray]):
-    """Values, and the errors that follow them, one table or a pair (down, up).
+def error_names(errors: list[list[str | None]]) -> tuple[str, ...]:
+    """All columns that hold errors, each once."""
+    return tuple(dict.fromkeys(n for table in errors for n in table if n is not None))
 
-    Each of `places` has the column of the error of each feature, −1 where it is exact.
-    """
-    tables = [np.where(at >= 0, X[:, at], 0.0) for at in places]
-    return X[:, : len(places[0])], one_or_pair(tables)
+
+def error_cells(names: list[str | None], columns, n: int) -> np.ndarray:
+    """A table of errors from columns of n rows by name; exact features have error 0."""
+    zeros = np.zeros(n)
+    return np.column_stack([zeros if n is None else columns[n] for n in names])
 
 
 def _stamp(path: str) -> tuple[int, int]:

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, agree, counted, listed, meant, quoted
-from wideberth.data.names import Names
-from wideberth.data.streams import File, check_room
+from wideberth.data.files import File, check_room
 
 #: Cells that mean "no value", in any case of letters.
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
 #: Numbers that stand for a missing value in many files.
 _CODES = [sign * nines for nines in (99.0, 999.0, 9999.0, 99999.0) for sign in (1, -1)]
+#: Most names with which a name that is not there is compared (a choice: 0.1 s).
+_COMPARED = 10_000
 #: Bytes that are read at a time where all rows are put together in the end (a choice).
 AT_ONCE = 1 << 24
 
@@ -46,7 +47,8 @@ class Request:
     `texts` and `numbers` come apart from the features. `features` of None are all the
     columns that are left once those and `dropped` are taken out; a list of names leaves
     out whatever it does not name. Those of them in `dates` hold dates, which are read
-    as days. Names in `optional` may be absent.
+    as days. Names in `optional` may be absent. Columns in `empty` must hold nothing;
+    `Reader.plan` says which.
     """
 
     texts: tuple[str, ...] = ()
@@ -55,17 +57,14 @@ class Request:
     features: Sequence[str] | None = None
     dates: tuple[str, ...] = ()
     optional: frozenset[str] = frozenset()
+    empty: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The columns to read, all of them present; those in `empty` must hold nothing."""
+class Plan(Request):
+    """A request all of whose columns are there, and whose features are known."""
 
-    texts: tuple[str, ...]
-    numbers: tuple[str, ...]
-    features: Sequence[str]
-    dates: tuple[str, ...] = ()
-    empty: tuple[str, ...] = ()
+    features: Sequence[str] = ()
 
 
 @dataclass
@@ -89,12 +88,6 @@ class Table:
         """Rows."""
         return self.X.shape[0]
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the rows take, text apart."""
-        X = self.X.data if sp.issparse(self.X) else self.X
-        return X.nbytes + 8 * self.n * (len(self.texts) + len(self.numbers))
-
     @cached_property
     def lines(self) -> np.ndarray | None:
         """The line of the file that each row ends in, where it is text."""
@@ -113,31 +106,32 @@ class Reader(File, ABC):
 
     Attributes
     ----------
-    names : Names
+    names : tuple of str
         Names of all columns.
     kind : str
-        The format, one of `streams.KINDS`.
+        The format, one of `files.KINDS`.
     n : int or None
         Rows, where that is known before they are read.
     details : dict
         How the file turned out to be written, for a report.
+    remarks : list
+        What the user should know about how the file is read.
     """
 
-    names: Names
-    details: dict[str, str]
-    #: What the user should know about how the file was read.
-    remarks: list[str]
+    names: tuple[str, ...]
     n: int | None = None
     #: Columns that the file gives no name: no features unless somebody asks for them.
     unnamed: tuple[str, ...] = ()
     #: Whether features without a column are zero, rather than an error.
     sparse = False
-    #: Told how many rows are read, of how many if that is known, where all are.
+    #: Called with the rows that are read, of how many if that is known.
     watch: Callable[[int, int | None], None] | None = None
 
     def __init__(self, path, kind: str):
         super().__init__(path)
-        self.kind, self.details, self.remarks = kind, {}, []
+        self.kind = kind
+        self.details: dict[str, str] = {}
+        self.remarks: list[str] = []
 
     @property
     def paths(self) -> list[str] | None:
@@ -146,40 +140,40 @@ class Reader(File, ABC):
 
     def plan(self, request: Request) -> Plan:
         """The columns to read for a request."""
-        names, given = self.names, request.features
+        names, features = set(self.names), request.features
         aside = (*request.texts, *request.numbers, *request.dropped)
-        wanted = [*aside, *request.dates, *(() if self.sparse else given or ())]
-        optional = {name for name in request.optional if name not in (given or ())}
-        lacking = [n for n in wanted if n not in names and n not in optional]
-        absent = list(dict.fromkeys(lacking))
+        optional = request.optional.difference(features or ())
+        wanted = [*aside, *request.dates, *(() if self.sparse else features or ())]
+        known = names | optional
+        absent = [name for name in dict.fromkeys(wanted) if name not in known]
         if absent:
-            numbered = (n.lower() for n in absent if n.lower() in names)
-            like = meant(absent, (*names.given, *numbered))
-            told = f"{like} Its" if like else "; its"
+            like = meant(absent, self.names if len(names) <= _COMPARED else ())
             raise DataError(
                 f"{self.name} has no {agree(len(absent), 'column', 'columns')} "
-                f"{listed(absent)}{told} columns are {listed(names, 12)}."
+                f"{listed(absent)}{f'{like} Its' if like else '; its'} columns are "
+                f"{listed(self.names, 12)}."
             )
         empty: tuple[str, ...] = ()
-        if given is None:
-            given = self.others(aside)
+        if features is None:
+            features = self.others(aside)
             empty = tuple(name for name in self.unnamed if name not in aside)
-            if not given:
-                told = f"; name {listed(empty)} in its header" if empty else ""
+            if not features:
+                more = f"; name {listed(empty)} in its header" if empty else ""
                 raise DataError(
-                    f"{self.name} has no column left to be a feature{told}."
+                    f"{self.name} has no column left to be a feature{more}."
                 )
         return Plan(
-            tuple(n for n in dict.fromkeys(request.texts) if n in names),
-            tuple(n for n in dict.fromkeys(request.numbers) if n in names),
-            given,
-            tuple(name for name in request.dates if name in given),
-            empty,
+            texts=tuple(n for n in dict.fromkeys(request.texts) if n in names),
+            numbers=tuple(n for n in dict.fromkeys(request.numbers) if n in names),
+            features=features,
+            dates=tuple(name for name in request.dates if name in features),
+            empty=empty,
         )
 
-    def others(self, aside: Collection[str]) -> Names:
+    def others(self, aside: Collection[str]) -> tuple[str, ...]:
         """The columns that are features where nobody says which are."""
-        return self.names.without({*aside, *self.unnamed})
+        gone = {*aside, *self.unnamed}
+        return tuple(name for name in self.names if name not in gone)
 
     def text_columns(self, names: Iterable[str]) -> list[str]:
         """Those of some columns that hold words: text that starts unlike a number."""
@@ -201,13 +195,15 @@ class Reader(File, ABC):
         columns = len(plan.features) + len((*plan.texts, *plan.numbers))
         if self.n is not None and not self.sparse:
             check_room(8 * self.n * columns, self.name)
-        parts, size = [], 0
+        parts, size, n = [], 0, 0
         for part in self.parts(plan, AT_ONCE):
-            size += part.nbytes
+            X = part.X.data if sp.issparse(part.X) else part.X
+            size += X.nbytes + 8 * part.n * len((*plan.texts, *plan.numbers))
             check_room(size, self.name)
             parts.append(part)
+            n += part.n
             if self.watch is not None:
-                self.watch(sum(own.n for own in parts), self.n)
+                self.watch(n, self.n)
         return _joined(parts)
 
     def parts(self, plan: Plan, size: int) -> Iterator[Table]:
@@ -225,23 +221,21 @@ class Reader(File, ABC):
 
 def _joined(parts: list[Table]) -> Table:
     """One table of all rows; `parts` is emptied, so that they are not held twice."""
+    first, n = parts[0], sum(part.n for part in parts)
     if len(parts) == 1:
-        return parts[0]
-    first = parts[0]
-    texts = {n: np.concatenate([part.texts[n] for part in parts]) for n in first.texts}
+        return first
+    texts = {k: np.concatenate([part.texts[k] for part in parts]) for k in first.texts}
     numbers = {
-        n: np.concatenate([part.numbers[n] for part in parts]) for n in first.numbers
+        k: np.concatenate([part.numbers[k] for part in parts]) for k in first.numbers
     }
     if sp.issparse(first.X):
         X = sp.csr_array(sp.vstack([part.X for part in parts], format="csr"))
     else:
-        X = np.empty((sum(part.n for part in parts), first.X.shape[1]), first.X.dtype)
-        start = len(X)
+        X = np.empty((n, first.X.shape[1]), first.X.dtype)
         while parts:
             part = parts.pop()
-            start -= part.n
-            X[start : start + part.n] = part.X
-    return Table(first.names, X, texts, numbers, first.find_lines, first.origin)
+            X[part.start : part.start + part.n] = part.X
+    return replace(first, X=X, texts=texts, numbers=numbers)
 
 
 def _refuse_infinite(table: Table, where: str) -> None:
@@ -277,26 +271,26 @@ def gap_codes(table: Table, reader: Reader) -> list[str]:
             spread = np.ptp(others) if others.size else np.inf
             if np.abs(others - code).min(initial=np.inf) <= spread:
                 continue
-            count, text = int((column == code).sum()), f"{code:g}"
-            remedy = f"add --na {text}, written as in the file"
+            remedy = f"add --na {code:g}, written as in the file"
             if reader.kind not in ("csv", "tsv"):
                 remedy = "write null or NaN in its place"
+            count = counted(int((column == code).sum()), "row")
             remarks.append(
-                f"{reader.name}: column {quoted(table.names[j])} holds {text} in "
-                f"{counted(count, 'row')}, far from all other values; if it stands for "
-                f"a missing value {remedy}."
+                f"{reader.name}: column {quoted(table.names[j])} holds {code:g} in "
+                f"{count}, far from all other values; if it stands for a missing value "
+                f"{remedy}."
             )
     return remarks
 
 
-def check_names(names: Iterable[str], where: str, dropped: Collection[str]) -> None:
+def check_names(names: Iterable[str], where: str) -> None:
     """Refuse names that do not tell columns apart."""
     seen: set[str] = set()
     for name in names:
-        if name in seen and name not in dropped:
+        if name in seen:
             raise DataError(
-                f"{where} has more than one column called {listed([name])}; give each "
-                "a name of its own."
+                f"{where} has more than one column called {quoted(name)}; give each a "
+                "name of its own."
             )
         seen.add(name)
 

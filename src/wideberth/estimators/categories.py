@@ -8,6 +8,9 @@ of them, and c depends on them. Noise has no level there, or 0.
 
 from __future__ import annotations
 
+import numbers
+from decimal import Decimal
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.compose import ColumnTransformer
@@ -15,7 +18,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
 from wideberth.noise import align_noise, as_shape
-from wideberth.problem.validation import feature_names, holds_numbers, listed, own_names
+from wideberth.problem.validation import (
+    feature_names,
+    is_missing,
+    is_numeric,
+    listed,
+    own_names,
+)
 
 _ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 #: How scikit-learn and this package say that they met text.
@@ -48,11 +57,27 @@ def text_columns(X) -> np.ndarray:
         columns = [X[name] for name in X.columns]
         if hasattr(X, "iloc"):  # names may occur twice
             columns = [X.iloc[:, j] for j in range(X.shape[1])]
-        return np.array([not holds_numbers(column) for column in columns], dtype=bool)
+        return np.array([not _holds_numbers(column) for column in columns], dtype=bool)
     array = X if sp.issparse(X) else np.asarray(X)
     if sp.issparse(X) or array.ndim != 2 or array.dtype.kind != "O":
         return np.zeros(array.shape[1] if array.ndim == 2 else 0, dtype=bool)
-    return np.array([not holds_numbers(column) for column in array.T], dtype=bool)
+    return np.array([not _holds_numbers(column) for column in array.T], dtype=bool)
+
+
+def _holds_numbers(column) -> bool:
+    """Whether a column of a frame, or an array of objects, holds real numbers alone.
+
+    Cells may be missing. Categories are no numbers, even if they look like some.
+    """
+    dtype = getattr(column, "dtype", None)
+    if is_numeric(dtype) or getattr(dtype, "kind", "O") != "O":
+        return is_numeric(dtype)
+    if not isinstance(dtype, np.dtype):  # of pandas: text or categories
+        return False
+    return all(
+        isinstance(value, numbers.Real | Decimal) or is_missing(value)
+        for value in np.asarray(column).flat
+    )
 
 
 def _encodes(part) -> bool:

@@ -187,7 +187,7 @@ class Ask:
                 X = X[:, self.order]
             if self.names is not None and not sp.issparse(X):
                 X = _frame(X, self.names)
-            return answer(self.model, X, chunk.errors)
+            return answer(self.model, X, chunk.X_err)
         except DataError:
             raise
         except ValueError as error:

@@ -18,6 +18,7 @@ from operator import add
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
 
@@ -25,7 +26,6 @@ from wideberth.data.chunks import Chunk
 from wideberth.data.sources import Source
 from wideberth.measurement.population import Measurements, Population, Sums, sums_of
 from wideberth.noise.read_errors import read_variances
-from wideberth.problem.validation import jobs
 
 #: Rows of one block of sums: many times LANES of `kernels/lanes.h`, few beside a table.
 #: A sample has as many of each class.
@@ -206,12 +206,12 @@ class _AskedOfChunk:
     classes: np.ndarray | None
 
     def __call__(self, chunk: Chunk):
-        if isinstance(chunk.errors, tuple):
+        if len(chunk.errors) == 2:
             raise chunk.error(
                 "the errors are a pair (down, up); the population takes one "
                 "standard error for each cell, such as half their sum."
             )
-        errors = 0.0 if chunk.errors is None else chunk.errors
+        errors = chunk.errors[0] if chunk.errors else 0.0
         try:
             values = check_array(
                 chunk.X, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
@@ -294,7 +294,7 @@ class _EStep:
         blocks = [(part[r], None if labels is None else labels[r]) for r in rows]
         if len(blocks) == 1 or self.n_jobs in (None, 1):
             return reduce(add, starmap(self._block, blocks))
-        with ThreadPoolExecutor(jobs(self.n_jobs)) as pool:
+        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
             return reduce(add, pool.map(lambda block: self._block(*block), blocks))
 
     def _block(self, part: Measurements, labels) -> Sums:

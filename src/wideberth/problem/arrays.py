@@ -1,8 +1,9 @@
-"""Arrays of any library: what this one needs beyond the array API standard.
+"""Arrays of any library: what is needed beyond the array API standard.
 
-Everything as long as the data lives where the data lives, in the data's namespace;
-everything as long as the features is a NumPy array. `host` and `like` are the only
-bridges between the two. NumPy arrays take NumPy's own functions, without a wrapper.
+Whatever has an entry per row of the data is an array of the data's library, on its
+device; whatever has an entry per feature is a NumPy array. `host` and `like` bring an
+array from one side to the other. For NumPy arrays NumPy is called directly, which is
+quicker than the compatibility layer.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ def is_dask(data) -> bool:
 
 
 def is_foreign(array) -> bool:
-    """Whether this is an array of another library that follows the array API.
+    """Whether this is an array of a library other than NumPy.
 
-    Dask's arrays, which follow it too, are collections of chunks here.
+    Dask's arrays are not among them: they are collections of chunks here.
     """
     if isinstance(array, np.ndarray) or is_dask(array):
         return False
@@ -61,14 +62,14 @@ def is_foreign(array) -> bool:
 
 
 def namespace(array) -> ModuleType:
-    """The module whose functions take this array."""
+    """The module with the functions for this array, as the array API names them."""
     if isinstance(array, np.ndarray | np.generic):
         return np
     return array_api_compat.array_namespace(array)
 
 
 def host(array) -> np.ndarray:
-    """A dense NumPy copy of a (small) array, or the array itself."""
+    """Any array as a dense NumPy array; NumPy's own are not copied."""
     if isinstance(array, np.ndarray | np.generic):
         return np.asarray(array)
     if sp.issparse(array):
@@ -94,21 +95,19 @@ def like(array, other):
 
 def float64(array):
     """The array in float64; the same object if it is that already."""
-    if isinstance(array, np.ndarray):
-        return array.astype(np.float64, copy=False)
     xp = namespace(array)
     return xp.astype(array, xp.float64, copy=False)
 
 
 def floats(*numbers) -> list[float]:
-    """Numbers as Python has them; those of another library in one transfer."""
+    """Numbers as Python's floats; those on a device come in one transfer."""
     if isinstance(numbers[0], np.generic | float):
         return [float(number) for number in numbers]
     return host(namespace(numbers[0]).stack(numbers)).tolist()
 
 
 def concat(parts: list):
-    """Pieces of rows or of vectors, one below the other."""
+    """Vectors, matrices or sparse matrices one below the other."""
     if len(parts) == 1:
         return parts[0]
     if sp.issparse(parts[0]):
@@ -117,28 +116,25 @@ def concat(parts: list):
 
 
 def fill(other, shape, value: float):
-    """A float64 array of one value, beside `other`."""
-    if isinstance(other, np.ndarray):
-        return np.full(shape, value) if value else np.zeros(shape)
+    """A float64 array of one value, of the library and on the device of `other`."""
+    if isinstance(other, np.ndarray) and not value:
+        return np.zeros(shape)  # of memory that is touched when it is written to
     xp = namespace(other)
     device = array_api_compat.device(other)
     return xp.full(shape, value, dtype=xp.float64, device=device)
 
 
 def ones(other):
-    """A one for each entry of a vector, beside it; in NumPy it takes no memory."""
+    """A one for each entry of a vector, like it; in NumPy they take no memory."""
     if isinstance(other, np.ndarray):
         return np.broadcast_to(1.0, other.shape)
     return fill(other, other.shape, 1.0)
 
 
 def counting(other):
-    """0, 1, … for each entry of a vector, in float64 and beside it."""
-    n = other.shape[0]
-    if isinstance(other, np.ndarray):
-        return np.arange(n, dtype=np.float64)
-    xp = namespace(other)
-    return xp.arange(n, dtype=xp.float64, device=array_api_compat.device(other))
+    """0, 1, … for each entry of a vector, in float64 and like it."""
+    xp, device = namespace(other), array_api_compat.device(other)
+    return xp.arange(other.shape[0], dtype=xp.float64, device=device)
 
 
 def at_least(low: float, array):
@@ -149,7 +145,7 @@ def at_least(low: float, array):
 
 
 def pick(array, J):
-    """The rows J, a slice or indices beside the array."""
+    """The rows J: a slice, or indices of the same library as the array."""
     if isinstance(J, slice):
         return array[J, ...] if is_foreign(array) else array[J]
     if is_foreign(array):
@@ -158,35 +154,29 @@ def pick(array, J):
 
 
 def masked(mask, array):
-    """The entries of a vector that a mask chooses, 0 in place of the others.
-
-    All are finite: NumPy multiplies by a mask in a fourth of the time of a choice.
-    """
+    """The entries of a finite vector where a mask is true, and 0 elsewhere."""
     if isinstance(array, np.ndarray):
-        return mask * array
+        return mask * array  # in a fourth of the time of np.where
     return namespace(array).where(mask, array, 0.0)
 
 
 def largest(array) -> float:
-    """The largest entry of a vector, 0 where there is none."""
+    """The largest entry of a vector; 0 if it is empty."""
     return float(namespace(array).max(array)) if array.shape[0] else 0.0
 
 
 def extremes(array) -> tuple:
-    """The least and the largest entry, numbers of the array's own library.
-
-    NumPy finds the place of one in half of the time that the entry itself takes.
-    """
-    if isinstance(array, np.ndarray):
+    """The least and the largest entry, numbers of the array's library."""
+    if isinstance(array, np.ndarray):  # argmin takes half of the time of min
         return array.item(array.argmin()), array.item(array.argmax())
     xp = namespace(array)
     return xp.min(array), xp.max(array)
 
 
 def by_columns(array):
-    """A matrix whose columns lie together in memory: rows are scaled in half the time.
+    """A NumPy matrix stored by columns, whose rows are scaled in half of the time.
 
-    Those of other libraries stay as they are.
+    Matrices of other libraries stay as they are.
     """
     return array if is_foreign(array) else np.asfortranarray(array)
 
@@ -203,7 +193,7 @@ def scatter(array, J, values) -> None:
     """Write array[J] = values, an array or one value, in place."""
     try:
         array[J] = values
-    except IndexError:  # the standard itself writes through masks alone
+    except IndexError:  # the standard allows to write through masks only
         mask = np.zeros(array.shape[0], dtype=bool)
         mask[host(J)] = True
         if is_foreign(values):

@@ -1,6 +1,6 @@
-"""Labels: which classes there are, and −1 and +1 in the place of two of them.
+"""Class labels: checks, the classes that occur, and −1 and +1 for two of them.
 
-As in scikit-learn classes are sorted, and of two the second is the positive one.
+As in scikit-learn, classes are sorted, and the second of two is the positive one.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 from wideberth.problem.arrays import host, is_foreign, namespace
 from wideberth.problem.validation import as_array, is_missing
 
-#: Distinct numbers from which on labels look like measurements.
+#: Number of distinct labels above which numbers look like measurements: a choice.
 _MANY = 20
 
 
 def check_labels(y, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Labels as −1.0 and +1.0, and the two classes that these stand for."""
     y = label_vector(y, n)
-    if y.dtype.kind in "biuf":  # two numbers, as a rule
+    if y.dtype.kind in "biuf":  # mostly two numbers, which need no sorting
         classes = np.array([y.min(), y.max()])
         positive = y == classes[1]
         if classes[0] < classes[1] and np.all(positive | (y == classes[0])):
@@ -55,10 +55,10 @@ def label_vector(y, n: int) -> np.ndarray:
 
 
 def uniform(y: np.ndarray) -> np.ndarray:
-    """The same labels as an array of one type, without gaps.
+    """The same labels as an array of one type.
 
-    Objects become what they are: numbers, text or truth values. A mixture, which has
-    no order, is refused.
+    Objects become numbers, text or booleans. Missing labels, and a mixture of types,
+    which has no order, are refused.
     """
     if y.dtype.kind == "f" and np.isnan(y).any():
         raise _no_label(np.nan, int(np.flatnonzero(np.isnan(y))[0]))
@@ -80,7 +80,7 @@ def uniform(y: np.ndarray) -> np.ndarray:
 
 
 def _is_collection(value) -> bool:
-    """Whether this is a list, a dict or the like; text is one value."""
+    """Whether this is a list, a dict or an array; text is one value."""
     if isinstance(value, str | bytes) or not isinstance(value, Collection):
         return False
     return getattr(value, "ndim", 1) > 0
@@ -93,7 +93,7 @@ def _no_label(value, place: int) -> ValueError:
 
 
 def refuse_mixture(labels: list) -> None:
-    """Refuse labels of which some are text and some are not: they have no order."""
+    """Refuse labels of different types, such as text and numbers: they do not sort."""
     first: dict[str, object] = {}
     for label in labels:
         first.setdefault(_kind(label), label)
@@ -118,7 +118,7 @@ def _kind(label) -> str:
 
 
 def distinct(y) -> list:
-    """The labels that occur in a vector of any library, as Python's own values."""
+    """The labels that occur in a vector of any library, as Python objects."""
     if is_foreign(y):
         labels = [host(label).item() for label in namespace(y).unique_values(y)]
     else:
@@ -130,7 +130,7 @@ def distinct(y) -> list:
 
 
 def two_classes(labels: list) -> np.ndarray:
-    """The classes of a binary problem, sorted; an error where there are not two."""
+    """The classes of a binary problem, sorted; an error unless there are two."""
     refuse_mixture(labels)
     labels = sorted(labels)
     if len(labels) == 2:
@@ -150,10 +150,10 @@ def two_classes(labels: list) -> np.ndarray:
 
 
 def class_labels(y, classes, n: int) -> np.ndarray:
-    """True labels of n samples, for a model that knows `classes`.
+    """The true labels of n samples, to compare with a model's `classes`.
 
-    Text beside classes that are numbers, or the reverse, is refused: all would be
-    unknown, and that is hardly what is meant.
+    Text where the classes are numbers, or the reverse, is refused: no label would be
+    among the classes.
     """
     y, known = uniform(label_vector(y, n)), host(classes).tolist()
     if n and _kind(first := y[:1].tolist()[0]) != _kind(known[0]):
@@ -165,7 +165,7 @@ def class_labels(y, classes, n: int) -> np.ndarray:
 
 
 def class_numbers(y, classes, n: int) -> np.ndarray:
-    """Places of n labels among the sorted `classes`, −1 for labels not among them."""
+    """The place of each of n labels in the sorted `classes`, −1 if it is not there."""
     labels, numbers = np.unique(class_labels(y, classes, n), return_inverse=True)
     places = {label: place for place, label in enumerate(host(classes).tolist())}
     found = [places.get(label, -1) for label in labels.tolist()]

@@ -1,12 +1,11 @@
-"""Checks of what users pass in; every message names argument, value and remedy.
+"""Checks of what users pass in, but for labels (`labels.py`).
 
-Labels have a module of their own, `labels`.
+Every message names the argument, its value, what is allowed and what to do.
 """
 
 from __future__ import annotations
 
 import numbers
-import os
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
@@ -26,7 +25,7 @@ _SHOWN = 10
 
 
 def refuse_masked(values, name: str) -> None:
-    """Refuse arrays with masked entries: NumPy would use what lies under the mask."""
+    """Refuse arrays with masked entries: NumPy would use the values under the mask."""
     if np.ma.is_masked(values):
         count = int(np.ma.getmaskarray(values).sum())
         raise ValueError(
@@ -36,7 +35,7 @@ def refuse_masked(values, name: str) -> None:
 
 
 def real_array(values, name: str) -> np.ndarray:
-    """A NumPy array of real numbers; text, dates, gaps and complex are refused."""
+    """Real numbers as a NumPy array; text, dates, None and complex are refused."""
     array = as_array(values, name)
     if array.dtype.kind == "O":
         return _unboxed(array, name, getattr(values, "columns", None))
@@ -50,7 +49,7 @@ def float_array(values, name: str) -> np.ndarray:
 
 
 def as_array(values, name: str) -> np.ndarray:
-    """A NumPy array of anything that has one shape and no masked entries."""
+    """Values of any kind as a NumPy array; masks and ragged lists are refused."""
     refuse_masked(values, name)
     if is_foreign(values):
         return host(values)
@@ -64,7 +63,7 @@ def as_array(values, name: str) -> np.ndarray:
 
 
 _DATES = "Turn dates into numbers first, such as days since a fixed one."
-#: What to do about entries of a kind, in NumPy's letters; text where none is known.
+#: What to do about entries of a kind, by NumPy's letter for it; else as for text, "U".
 _REMEDIES = {
     "missing": "Impute or drop such rows first.",
     "M": _DATES,
@@ -80,23 +79,23 @@ def _not_real(name: str, what: str, kind: str) -> ValueError:
 
 
 def _refuse_kind(dtype, name: str, where: str = "") -> None:
-    """Refuse arrays of a dtype that is none of real numbers."""
+    """Refuse a dtype that is not one of real numbers; `where` names a column."""
     if dtype.kind not in "biuf":
         what = f"holds {dtype}{where}" if where else f"has dtype {dtype}"
         raise _not_real(name, what, dtype.kind)
 
 
 def is_missing(value) -> bool:
-    """Whether an object stands for no value: None, NaN, pandas' NA or NaT."""
+    """Whether an object stands for a missing value: None, NaN, pandas' NA or NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and value != value
 
 
 def _unboxed(array: np.ndarray, name: str, columns=None) -> np.ndarray:
-    """float64 from an array of Python objects, all of which must be real numbers."""
+    """An array of Python objects, which must be real numbers, as float64."""
     for place, value in enumerate(array.flat):
-        # NaN is left to those who ask for finite numbers.
+        # NaN is a float; callers that need finite numbers refuse it.
         if not isinstance(value, numbers.Real | Decimal):
             where = _where(np.unravel_index(place, array.shape), columns)
             what = f"holds {value!r}, a {type(value).__name__}, {where}"
@@ -105,7 +104,7 @@ def _unboxed(array: np.ndarray, name: str, columns=None) -> np.ndarray:
 
 
 def _kind(value) -> str:
-    """The key of `_REMEDIES` for an object that is no real number."""
+    """The key in `_REMEDIES` of an object that is not a real number."""
     if is_missing(value):
         return "missing"
     if isinstance(value, complex):
@@ -114,7 +113,7 @@ def _kind(value) -> str:
 
 
 def _where(place: tuple, columns=None) -> str:
-    """Words for a place in an array; columns by name where they have one."""
+    """A place in an array in words, with the column's name where it has one."""
     words = [f"at row {place[0]}"] if place else ["there"]
     if len(place) > 1:
         column = place[1] if columns is None else repr(columns[place[1]])
@@ -123,9 +122,9 @@ def _where(place: tuple, columns=None) -> str:
 
 
 def refuse_text(X) -> None:
-    """Refuse what scikit-learn would turn into numbers silently: text, dates, masks.
+    """Refuse text, dates, complex and masked entries, which scikit-learn would convert.
 
-    Complex numbers too; gaps are left to scikit-learn.
+    Missing values are left to scikit-learn. A frame's error names all columns of text.
     """
     refuse_masked(X, "X")
     if sp.issparse(X):
@@ -134,62 +133,39 @@ def refuse_text(X) -> None:
     parts = [("", X)]
     if hasattr(X, "columns"):
         named = zip(X.columns, getattr(X, "dtypes", X.columns), strict=True)
-        odd = [column for column, dtype in named if not _plain(dtype)]
-        parts = [(f" in column {column!r}", X[column]) for column in odd]
+        odd = [column for column, dtype in named if not is_numeric(dtype)]
+        parts = [(repr(column), X[column]) for column in odd]
     texts = []
-    for where, part in parts:
+    for column, part in parts:
+        where = f" in column {column}" if column else ""
         array = part if isinstance(part, np.ndarray) else as_array(part, "X")
         if array.dtype.kind != "O":
             _refuse_kind(array.dtype, "X", where)
             continue
-        found = (value for value in array.flat if _is_text(value))
-        value = next(found, None)
-        if value is not None and _kind(value) != "U":
-            raise _not_real("X", f"holds {value!r}{where}", _kind(value))
-        if value is not None:
-            texts.append((where, value))
-    if texts:
-        raise _not_real("X", _said(texts), "U")
-
-
-def _is_text(value) -> bool:
-    return isinstance(value, str | bytes) or hasattr(value, "toordinal")
-
-
-def _said(texts: list) -> str:
-    """Where text is: all columns of it, and an example."""
-    where, value = texts[0]
+        for value in array.flat:
+            if isinstance(value, str | bytes):
+                texts.append((column, value, where))
+                break
+            if hasattr(value, "toordinal"):
+                raise _not_real("X", f"holds {value!r}{where}", _kind(value))
     if len(texts) == 1:
-        return f"holds {value!r}{where}"
-    names = ", ".join(where.removeprefix(" in column ") for where, _ in texts)
-    return f"holds text, such as {value!r}, in the columns {names}"
+        _, value, where = texts[0]
+        raise _not_real("X", f"holds {value!r}{where}", "U")
+    if texts:
+        columns, value = ", ".join(column for column, *_ in texts), texts[0][1]
+        what = f"holds text, such as {value!r}, in the columns {columns}"
+        raise _not_real("X", what, "U")
 
 
-def holds_numbers(column) -> bool:
-    """Whether a column of a frame, or an array of objects, holds real numbers alone.
-
-    Cells may be missing. Categories are no numbers, even if they look like some.
-    """
-    dtype = getattr(column, "dtype", None)
-    if _plain(dtype) or getattr(dtype, "kind", "O") != "O":
-        return _plain(dtype)
-    if not isinstance(dtype, np.dtype):  # of pandas: text or categories
-        return False
-    return all(
-        isinstance(value, numbers.Real | Decimal) or is_missing(value)
-        for value in np.asarray(column).flat
-    )
-
-
-def _plain(dtype) -> bool:
-    """Whether a column of this dtype, of pandas or polars, holds numbers."""
+def is_numeric(dtype) -> bool:
+    """Whether a column of this dtype, of NumPy, pandas or polars, holds numbers."""
     if hasattr(dtype, "is_numeric"):
         return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
     return getattr(dtype, "kind", "?") in "biuf"
 
 
 def refuse_chunks(X, who: str) -> None:
-    """Refuse data that is read in chunks, for who needs all of it in memory."""
+    """Refuse data that is read in chunks, where `who` needs all of it in memory."""
     remedy = "Load it into one array first"
     if isinstance(X, str | PathLike):
         kind = f"the path {str(X)!r}"
@@ -236,11 +212,11 @@ def measured_data(X):
             f"X has shape {X.shape}; it needs at least one row and one column."
         )
     values = X if isinstance(X, np.ndarray) else X.data
-    # A sum of squares is finite unless an entry is not (or it overflows), and takes
-    # no n×d temporary.
+    # The sum of squares is finite unless an entry is not, or it overflows; unlike
+    # isfinite, it needs no array of n×d flags.
     with np.errstate(all="ignore"):
         if values.flags.c_contiguous or values.flags.f_contiguous:
-            # Not every BLAS reads numbers that are not aligned, and NumPy asks it to.
+            # NumPy hands the numbers to BLAS, which may fail if they are not aligned.
             flat = np.require(values.ravel(order="K"), requirements="A")
             square = float(np.vdot(flat, flat))
         else:
@@ -262,7 +238,7 @@ def _as_matrix(X):
     else:
         refuse_chunks(X, "this function")
         if hasattr(X, "columns"):
-            refuse_text(X)  # which names all columns of it
+            refuse_text(X)  # which names all columns of text
         X = real_array(X, "X")
     if X.dtype in (np.float32, np.float64):
         return X
@@ -287,9 +263,9 @@ def _where_not_finite(X):
 
 
 def check_per_sample(value, n: int, name: str) -> np.ndarray:
-    """Return a finite, non-negative number or array as a float64 vector of length n.
+    """Return finite numbers ≥ 0, one or n of them, as a float64 vector of length n.
 
-    A number is broadcast without using memory.
+    One number is broadcast, which takes no memory.
     """
     plain = type(value) in (float, int, np.ndarray)
     array = np.asarray(value) if plain else as_array(value, name)
@@ -325,15 +301,15 @@ def _not_per_sample(value, n: int, name: str, why: str = "") -> ValueError:
 
 
 def radius_or_default(radius, noise, X_err=None):
-    """The radius, or where none is given the one that goes with the noise stated."""
+    """The radius; where it is None, the default beside this noise."""
     return default_radius(noise, X_err) if radius is None else radius
 
 
 def default_radius(noise, X_err=None) -> float:
-    """The radius where none is given: 1 where the user states scales, 0 otherwise.
+    """The radius where none is given: 1 beside scales or error bars, 0 otherwise.
 
-    Scales are tables, arrays and dicts, and whatever shape or error bars hold them; a
-    name such as "l2" has none. Shapes and error bars say it as `default_radius`.
+    Scales are tables, arrays and dicts; a name such as "l2" has none. Objects of noise
+    and error bars have an attribute `default_radius`.
     """
     if X_err is None and isinstance(noise, str):
         return 0.0
@@ -342,14 +318,15 @@ def default_radius(noise, X_err=None) -> float:
 
 
 class NotFiniteError(ValueError, FloatingPointError):
-    """An array with numbers that are none.
+    """An array with NaN or infinite entries.
 
-    Wrong where a user gives it; where a solver does, its arithmetic has failed.
+    A ValueError where a user passes it, a FloatingPointError where a solver's
+    arithmetic has failed.
     """
 
 
 def check_vector(value, length: int, name: str, finite: bool = True) -> np.ndarray:
-    """Return a float64 vector of this length, as it is where it is one already."""
+    """Return a float64 vector of this length; the same object if it is one already."""
     if type(value) is not np.ndarray or value.dtype != np.float64:
         value = float_array(value, name)
     wanted = f"{name} must be a finite array of shape ({length},)"
@@ -366,13 +343,13 @@ def check_number(
 ) -> float:
     """Return one finite number ≥ 0 as float: > 0 if `positive`, ≥ 1 if `whole`.
 
-    `wanted` says in an error what it must be, where there is more to say about it.
+    `wanted` replaces what an error says is allowed.
     """
     if getattr(value, "ndim", None) == 0:
         value = as_array(value, name)[()]
     kind, least = numbers.Integral if whole else numbers.Real, int(whole)
     number = type(value) is int or (type(value) is float and not whole)
-    if not number:  # slower to tell
+    if not number:  # isinstance with abstract classes is slower
         number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
     if not number or not least <= value <= _LARGEST or (positive and value == 0):
         words = "a finite number > 0" if positive else "one finite number ≥ 0"
@@ -382,7 +359,7 @@ def check_number(
 
 
 def check_jobs(n_jobs) -> None:
-    """None, or a whole number as joblib counts them; 0 is none."""
+    """Refuse an n_jobs that joblib does not take: anything but None and ±1, ±2, …"""
     if n_jobs is not None and not (isinstance(n_jobs, numbers.Integral) and n_jobs):
         raise ValueError(
             f"n_jobs={short(n_jobs)} must be None or a whole number other than 0 (−1: "
@@ -390,14 +367,8 @@ def check_jobs(n_jobs) -> None:
         )
 
 
-def jobs(n_jobs) -> int:
-    """How many threads that is; negative numbers count back from all cores, −1."""
-    cores = os.cpu_count() or 1
-    return 1 if n_jobs is None else max(n_jobs if n_jobs > 0 else cores + 1 + n_jobs, 1)
-
-
 def short(value) -> str:
-    """A value in words, cut where it would fill a screen."""
+    """The repr of a value in one line of at most 80 characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
 
@@ -415,7 +386,7 @@ def feature_names(X) -> list | None:
 
 
 def own_names(noise) -> list | None:
-    """The names that noise brings along, for those who need no order of features."""
+    """Names of features in labelled noise, in its own order; None without labels."""
     if isinstance(noise, dict):
         return list(noise)
     names = getattr(noise, "feature_names", None)  # of correlated noise
@@ -424,7 +395,7 @@ def own_names(noise) -> list | None:
 
 
 def labelled_rows(values) -> tuple[list | None, np.ndarray]:
-    """Names and numbers of a Series, a dict or a frame's rows; no names for others."""
+    """Names and numbers of a Series, a dict or a frame's rows; None for no names."""
     if isinstance(values, dict):
         return list(values), float_array(list(values.values()), "noise")
     return labels_of(getattr(values, "index", None)), float_array(values, "noise")
@@ -433,7 +404,10 @@ def labelled_rows(values) -> tuple[list | None, np.ndarray]:
 def matched(
     labels: Sequence, names: Sequence | None, what: str = "noise"
 ) -> np.ndarray:
-    """Places at which `labels`, those of `what`, hold each of the feature `names`."""
+    """For each of the feature `names` its place in `labels`, which are those of `what`.
+
+    Labelled values are matched by name, never by position.
+    """
     if names is None:
         raise ValueError(
             f"{what} is labelled by feature names ({listed(labels)}), but X has no "
@@ -458,7 +432,7 @@ def matched(
 
 
 def labels_of(index) -> list | None:
-    """Labels of a pandas index; None where it only counts, or is something else."""
+    """Labels of a pandas index; None where it only counts, or is no index."""
     if index is None or callable(index):
         return None
     labels = list(index)
@@ -466,7 +440,7 @@ def labels_of(index) -> list | None:
 
 
 def listed(names: Sequence) -> str:
-    """The first names, and how many more there are."""
+    """The first names in words, and how many more there are."""
     shown = ", ".join(map(repr, names[:_SHOWN]))
     left = len(names) - _SHOWN
     return f"{shown} and {left} more" if left > 0 else shown

@@ -30,7 +30,7 @@ dual's best multiple is closed form: D(tα) = tΣα_im_i − ½t²(‖w(α)‖²
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -58,29 +58,6 @@ _SMALL_PUSH = 1e6
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, conic.ConicError)
 #: What is tried: a solver, or one on another form of the problem.
 Solve = Callable[[Problem, Control], Pair | None]
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """A solver on another form of the problem.
-
-    `change` returns the problem to solve, whose w and α are those of the problem
-    given, or None where this attempt has nothing to offer.
-    """
-
-    change: Callable[[Problem], Problem | None]
-    solver: Callable[[Problem, Control], Pair]
-
-    def __call__(self, problem: Problem, control: Control) -> Pair | None:
-        """What it finds, on the problem as given."""
-        changed = self.change(problem)
-        if changed is None:
-            return None
-        found = self.solver(changed, control)
-        if changed is problem:
-            return found
-        point = problem.at(found.point.w)
-        return Pair(point, problem.dual_at(found.dual.alpha, near=point.w))
 
 
 def prove(
@@ -156,9 +133,29 @@ def null_pair(
 # -- second attempts -----------------------------------------------------------------
 
 
-def _by_even_barrier(problem: Problem, control: Control) -> Pair:
-    """One run of the engine on the samples of positive weight."""
-    used = Reduction.without(problem)
+def _second_attempts(problem: Problem) -> Iterator[Solve]:
+    """The null model, and for small problems the even barrier on other forms of them.
+
+    Each is needed by a case of `make torture`. The w and α of every form are those of
+    the problem as given.
+    """
+    yield lambda problem, control: null_pair(problem)
+    if not (problem.noise.proportional and affordable(problem)):
+        return
+    form = problem
+    if not (bool(problem.radii.any()) or problem.outside.scale > 0):
+        form = replace(problem, noise=Noise(L2(), problem.radii))  # all shapes do
+    if problem.intercept == 0 and problem.n * problem.rows.d <= QUICK_GRAM:
+        yield partial(_by_even_barrier, form=centre_columns(form))
+    yield partial(_by_even_barrier, form=cap_weights(form, LARGEST_PUSH))
+    lighter = cap_weights(form, _SMALL_PUSH)
+    if lighter is not form:
+        yield partial(_by_even_barrier, form=lighter)
+
+
+def _by_even_barrier(problem: Problem, control: Control, form: Problem) -> Pair:
+    """One run of the engine on the samples of some weight, in a form of a problem."""
+    used = Reduction.without(form)
     spanned = span_of_rows(used.problem)
     small = spanned.problem
     with np.errstate(all="ignore"):  # what comes of it is checked
@@ -175,40 +172,7 @@ def _by_even_barrier(problem: Problem, control: Control) -> Pair:
         w, _, alpha = spanned.outward(best[0], 0.0, best[1])
         if not (np.isfinite(w).all() and np.isfinite(alpha).all()):
             raise FloatingPointError("the engine left the range of float64")
-        alpha = used.unfold(alpha)
-        return Pair(problem.at(w), problem.dual_at(alpha))
-
-
-def _centred(problem: Problem) -> Problem | None:
-    small = problem.n * problem.rows.d <= QUICK_GRAM
-    return centre_columns(problem) if problem.intercept == 0 and small else None
-
-
-def _lightened(problem: Problem) -> Problem | None:
-    capped = cap_weights(problem, _SMALL_PUSH)
-    return None if capped is problem else capped
-
-
-def _second_attempts(problem: Problem) -> Iterator[Solve]:
-    """The null model, and for small problems the even barrier on other forms of them.
-
-    Each is needed by a case of `make torture`.
-    """
-    yield lambda problem, control: null_pair(problem)
-    if not (problem.noise.proportional and affordable(problem)):
-        return
-    noisy = bool(problem.radii.any()) or problem.outside.scale > 0
-    for change in (
-        _centred,
-        partial(cap_weights, most=LARGEST_PUSH),
-        _lightened,
-    ):
-        # Without noise all shapes are alike.
-        yield Attempt(change if noisy else _noiseless(change), _by_even_barrier)
-
-
-def _noiseless(change):
-    return lambda problem: change(replace(problem, noise=Noise(L2(), problem.radii)))
+        return Pair(problem.at(w), problem.dual_at(used.unfold(alpha), near=w))
 
 
 # -- last digits -----------------------------------------------------------------------

@@ -59,6 +59,8 @@ class Batches(ABC):
     intercept: float | None
     #: Rows that may be handed over at a time.
     capacity: int
+    #: Passes over the data that a question takes.
+    reads = 1
     #: Whether all rows are one batch in memory, so that points keep their margins.
     in_memory = False
     #: Whether a read costs a product and no more: in memory, on a device or a cluster.

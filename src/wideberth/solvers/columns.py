@@ -8,12 +8,15 @@ whole problem of the same value; its α is a dual point there too, whose value i
 
 by one product over all columns. It says what each column left out costs: those that
 cost most come into J, and the method goes on from where it is, with weights 0 for them.
-The gap of the whole problem is proven, whatever J was. Rows that settle on a side of
-the margin are left behind on the way, as in `shrinking.py`.
+The gap of the whole problem is proven, whatever J was. Rows far from the margin are
+left behind on the way, as in `shrinking.py`.
+
+The loop is that of `driver.py`; here a restriction is to columns.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,16 +24,14 @@ import numpy as np
 from wideberth.problem import DualPoint, Pair, Problem
 from wideberth.problem.limits import COPY_SHARE, FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction
-from wideberth.solvers.attempts import best_of
 from wideberth.solvers.base import Control, Solver
-from wideberth.solvers.driver import PATIENCE
+from wideberth.solvers.batches import Proof
+from wideberth.solvers.driver import Rounds
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.shrinking import assume, unsettled, wrongly_settled
 
 if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
-
-_NONE = np.empty(0, dtype=np.intp)
 
 
 class FewColumns(Solver):
@@ -49,11 +50,11 @@ class FewColumns(Solver):
 
     def run(self, problem, control, start=None, decided=None):
         """Begin with the columns of the start, and with those that it makes likely."""
-        rounds = ColumnRounds(problem, control)
-        if start is None:
-            return rounds.solve(_NONE)
-        used = likely(problem, start.dual.d, start.dual.s)
-        return rounds.solve(np.union1d(used, np.flatnonzero(start.point.w)), start)
+        columns = np.empty(0, dtype=np.intp)
+        if start is not None:
+            columns = likely(problem, start.dual.d, start.dual.s)
+            columns = np.union1d(columns, np.flatnonzero(start.point.w))
+        return ColumnRounds(problem, control).solve(columns, start)
 
 
 def likely(problem: Problem, d: np.ndarray, s: float) -> np.ndarray:
@@ -64,119 +65,122 @@ def likely(problem: Problem, d: np.ndarray, s: float) -> np.ndarray:
     return np.flatnonzero(np.abs(d) >= s * problem.noise.shape.scales)
 
 
-class ColumnRounds:
-    """One problem, solved by rounds: steps on some columns, verification on all.
+@dataclass
+class Columns:
+    """The problem `small` of the columns J, and the method on it.
 
-    `small` is the problem of the `columns` J, `work` the rows of that which the engine
-    has not left behind; rows of no weight it never has.
+    `work` are the rows that the method has not left behind; rows of no weight it never
+    has. `moving` says whether it could go on when it stopped.
     """
 
+    columns: np.ndarray
+    small: Problem
+    work: Reduction
+    engine: InteriorPoint
+    moving: bool = True
+
+    @classmethod
+    def of(cls, problem: Problem, columns: np.ndarray) -> Columns:
+        """All rows of some columns."""
+        small = problem.with_features(columns)
+        work = Reduction.without(small)
+        return cls(columns, small, work, InteriorPoint(work.problem))
+
+    def widened(self, problem: Problem, columns: np.ndarray) -> Columns:
+        """More columns, the rows that are left, and the method where it is."""
+        places = np.searchsorted(columns, self.columns)
+        small, before = problem.with_features(columns), self.work
+        work = Reduction.of(small)
+        if before.free.size < small.n:
+            removed, saturated = before.settled == 0, before.settled > 0
+            removed[before.free] = False
+            left = Partition(removed, saturated, small.weights, small.weights)
+            work = work.shrink(left)
+        self.engine.widen(work.problem, places)
+        return Columns(columns, small, work, self.engine)
+
+
+class ColumnRounds(Rounds[Columns]):
+    """Rounds on some of the columns of a problem, verified on all of them."""
+
     def __init__(self, problem: Problem, control: Control):
-        self.problem, self.control = problem, control
-        self.best: Pair | None = None
-        self.target = 0.5 * control.target
-        self.pinned = np.zeros(problem.n, dtype=bool)  # settled wrongly before
-        self.unused = problem.weights == 0
+        super().__init__(control)
+        self.problem, self.target = problem, self.goal
+        self.kept = np.zeros(problem.n, dtype=bool)  # rows left out wrongly before
 
     def solve(self, columns: np.ndarray, start: WarmStart | None = None) -> Pair:
-        """Rounds from these columns on until the problem's gap is small enough."""
-        control, problem = self.control, self.problem
+        """The best pair of points of the problem, from these columns on."""
+        problem = self.problem
         dual = problem.dual_at(problem.weights if start is None else start.alpha)
         columns = np.union1d(columns, self._wanted(dual, columns))
-        columns = columns if columns.size else self._near(dual)
-        self._begin(columns)
-        goal, smallest, idle = LITTLE * LITTLE, np.inf, 0
-        while True:
-            moving = self._run(goal)
-            found = self._verify()
-            best = found if self.best is None else best_of([self.best, found])
-            self.best = best
-            met = best.meets(control.target)
-            met = met or (goal <= self.target and best.meets(control.tol))
-            better = best.gap < (1 - LITTLE) * smallest
-            idle, smallest = 0 if better else idle + 1, min(smallest, best.gap)
-            if met or control.exhausted() or idle > PATIENCE:
-                return best
-            new = self._wanted(found.dual, self.columns)
-            goal = self._goal(new, goal)
-            wrong = wrongly_settled(self.work, found.point.slack) & ~self.unused
-            self.pinned |= wrong
-            near = self._near(found.dual)
-            if wrong.any() or not moving or new.size > LITTLE * self.columns.size:
-                self._begin(np.union1d(self.columns, new))
-            elif not new.size and near.size <= COPY_SHARE * self.columns.size:
-                self._begin(near)
-                goal = LITTLE * LITTLE
-            elif new.size:
-                self._widen(np.union1d(self.columns, new))
+        self.goal = LITTLE * LITTLE
+        self.rounds(Columns.of(problem, columns if columns.size else self._near(dual)))
+        assert self.proof is not None
+        return Pair(self.point, self.proof.dual)
 
-    def _goal(self, new: np.ndarray, before: float) -> float:
+    def solve_part(self, part):
+        """Step to the goal, leaving rows behind; then to all columns."""
+        problem, engine = self.problem, part.engine
+        part.moving = self._run(part)
+        w, alpha = np.zeros(problem.rows.d), part.work.unfold(engine.alpha)
+        w[part.columns] = engine.w
+        point = problem.at(w, engine.b, part.small.rows.margins(engine.w))
+        return Pair(point, problem.dual_at(alpha))
+
+    def verify(self, part, found):
+        """By the costs of the columns left out; those that cost most come next."""
+        problem, columns = self.problem, part.columns
+        self.keep_point(found.point)
+        if self.proof is None or self.improves(found.dual):
+            self.proof = Proof(found.dual, found.point)
+        spent = problem.rows.passes.count
+        self.control.record(spent, found.certificate, (problem.n, 0, 0))
+        if self.finished():
+            return None
+        new, near = self._wanted(found.dual, columns), self._near(found.dual)
+        self.goal = self._next_goal(new)
+        wrong = wrongly_settled(part.work, found.point.slack) & (problem.weights > 0)
+        self.kept |= wrong
+        if wrong.any() or not part.moving or new.size > LITTLE * columns.size:
+            return Columns.of(problem, np.union1d(columns, new))
+        if not new.size and near.size <= COPY_SHARE * columns.size:
+            self.goal = LITTLE * LITTLE
+            return Columns.of(problem, near)
+        return part.widened(problem, np.union1d(columns, new)) if new.size else part
+
+    def _next_goal(self, new: np.ndarray) -> float:
         """The relative gap on the columns to go to next.
 
         Once no column is missing all of it; beyond that where rounding asks for more.
         """
         if new.size:
-            assert self.best is not None
-            return max(LITTLE * self.best.certificate.relative_gap, self.target)
-        return self.target if before > self.target else LITTLE * before
+            return max(LITTLE * self.certificate.relative_gap, self.target)
+        return self.target if self.goal > self.target else LITTLE * self.goal
 
     def _near(self, dual: DualPoint) -> np.ndarray:
         """Columns whose weights may turn out not to be 0; one at least to work on."""
         near = likely(self.problem, dual.d, (1 - LITTLE) * dual.s)
         return near if near.size else np.array([np.argmax(np.abs(dual.d))])
 
-    def _begin(self, columns: np.ndarray) -> None:
-        """Start the engine on these columns, and all rows."""
-        self.columns = columns
-        self.small = self.problem.with_features(columns)
-        self.work = Reduction.without(self.small)
-        self.engine = InteriorPoint(self.work.problem)
-
-    def _widen(self, columns: np.ndarray) -> None:
-        """Go on with more columns, and the rows that are left."""
-        places = np.searchsorted(columns, self.columns)
-        self.columns, self.small = columns, self.problem.with_features(columns)
-        before, self.work = self.work, Reduction.of(self.small)
-        if before.free.size < self.small.n:
-            removed, saturated = before.settled == 0, before.settled > 0
-            removed[before.free] = False
-            bounds = self.small.weights
-            settled = Partition(removed, saturated, bounds, bounds)
-            self.work = self.work.shrink(settled)
-        self.engine.widen(self.work.problem, places)
-
-    def _run(self, goal: float) -> bool:
-        """Step to the goal, leaving rows behind as they settle; False if stuck."""
-        engine, last = self.engine, np.inf
+    def _run(self, part: Columns) -> bool:
+        """Step to the goal, leaving rows behind; False if stuck."""
+        engine, last = part.engine, np.inf
         for _ in range(MOST_STEPS):
-            if engine.relative_gap <= goal:
+            if engine.relative_gap <= self.goal:
                 engine.resync()
-            if engine.relative_gap <= goal or self.control.exhausted():
+            if engine.relative_gap <= self.goal or self.control.exhausted():
                 return True
             if 2 * min(engine.relative_gap, self.control.tol) > last:
-                return True  # all that rounding allows, and enough
+                return True  # all that rounding allows, and sufficient
             last = engine.relative_gap
             self.control.steps += 1
             if not engine.step():
                 return False
-            near = unsettled(engine, self.pinned[self.work.free])
+            near = unsettled(engine, self.kept[part.work.free])
             if near is not None:
-                self.work = self.work.shrink(assume(near, engine.slack))
-                engine.shrink(near, self.work.problem)
+                part.work = part.work.shrink(assume(near, engine.slack))
+                engine.shrink(near, part.work.problem)
         return False
-
-    def _verify(self) -> Pair:
-        """The engine's points on all rows and columns, by one product each way."""
-        problem, engine, w = self.problem, self.engine, np.zeros(self.problem.rows.d)
-        alpha, margins = (
-            self.work.unfold(engine.alpha),
-            self.small.rows.margins(engine.w),
-        )
-        w[self.columns] = engine.w
-        found = Pair(problem.at(w, engine.b, margins), problem.dual_at(alpha))
-        passes = problem.rows.passes.count
-        self.control.record(passes, found.certificate, (problem.n, 0, 0))
-        return found
 
     def _wanted(self, dual: DualPoint, columns: np.ndarray) -> np.ndarray:
         """Columns left out that cost the dual point most; at most as many again."""

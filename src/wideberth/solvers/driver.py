@@ -1,13 +1,13 @@
-"""The one loop: settle, solve, verify, take back (theory §6.1).
+"""The one loop: fix rows, solve the others, verify, take back (theory §6.1).
 
-1. *Settle.* Most rows are far from the margin, and their α_i is known but for a proof:
+1. *Fix.* Most rows are far from the margin, and their α_i is known but for a proof:
    0 above it, c_i below it. A pass over the batches hands over the others, the working
    set, and folds those at c_i into one linear and one norm term (theory §3).
 2. *Solve* the working set in memory, by the interior-point method (`shrinking.py`).
-3. *Verify.* The dual point found is feasible for the whole problem and its value exact,
-   so the pass that evaluates the primal at the new point proves the gap of the whole
+3. *Verify.* The dual point is feasible for the whole problem and its value exact, so
+   the pass that evaluates the primal at the new point proves the gap of the whole
    problem, whatever was assumed.
-4. *Take back.* That pass shows which rows crossed the margin since they were settled.
+4. *Take back.* That pass shows which rows crossed the margin since they were fixed.
    They belong to every working set from now on, and it hands over the next one.
 
 A first working set comes from a start and a band about the margin there, as along a
@@ -18,26 +18,24 @@ the working set (`sampling.py`). Few rows are all taken at once.
 Rows in memory are one batch, whose points keep their margins; files and clusters have
 several (`batches.py`), and a working set of theirs is solved by the loop in memory.
 Where too many rows are near the margin to be held, a sample of them is step 1 again, or
-all rows come in groups (`merge.py`). Where many rows are tied at the margin no working
-set is small: the central path of a sample is carried over to all rows (`tied.py`).
+all rows come in groups (`problem/merge.py`). Where many rows are tied at the margin no
+working set is small: the central path of a sample is carried over to all rows
+(`tied.py`).
 
-Three passes are typical, whatever the number of rows.
+`Rounds` is the loop itself, with the best points and the rule that ends it. `Driver`
+restricts the problem to some of its rows, `columns.py` to some of its columns.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from wideberth.problem import (
-    Certificate,
-    DualPoint,
-    Pair,
-    PrimalPoint,
-    Problem,
-)
+from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import (
     Array,
     concat,
@@ -87,6 +85,65 @@ GROWTH = 8
 #: choice for the end of float64; the benchmark counts the same from 0 to 30).
 PATIENCE = 8
 
+#: What a round solves: a restriction of the problem.
+Part = TypeVar("Part")
+
+
+class Rounds(ABC, Generic[Part]):
+    """Rounds on restrictions of a problem, each verified on the whole of it.
+
+    `point` is the lowest primal point so far and `proof` the highest dual one. The next
+    restriction is solved to the relative gap `goal`.
+    """
+
+    def __init__(self, control: Control):
+        self.control = control
+        self.point: PrimalPoint = None  # type: ignore[assignment]  # until a pass
+        self.proof: Proof | None = None
+        self.goal = 0.5 * control.target
+        self._smallest, self._idle = np.inf, 0  # gap, and rounds that did not lower it
+
+    @property
+    def certificate(self) -> Certificate:
+        """The best primal and the best dual value; α = 0 has the value 0."""
+        point = self.point
+        if self.proof is None:
+            return Certificate(point.value, 0.0, point.rounding, point.scale)
+        return Certificate.of(point, self.proof.dual)
+
+    def rounds(self, part: Part | None) -> None:
+        """Solve, verify and take the next part, until there is none."""
+        while part is not None:
+            found = self.solve_part(part)
+            part = None if found is None else self.verify(part, found)
+
+    @abstractmethod
+    def solve_part(self, part: Part) -> Pair | None:
+        """Solve a restriction; None where that ends the run."""
+
+    @abstractmethod
+    def verify(self, part: Part, found: Pair) -> Part | None:
+        """Evaluate on the whole problem; what to solve next, None at the end."""
+
+    def keep_point(self, point: PrimalPoint) -> None:
+        """Keep a primal point if it is the best."""
+        if self.point is None or point.value < self.point.value:
+            self.point = point
+
+    def improves(self, dual: DualPoint) -> bool:
+        """Whether a dual point is the best so far; the first is α = 0."""
+        return dual.value > (0.0 if self.proof is None else self.proof.dual.value)
+
+    def finished(self) -> bool:
+        """Whether the best points will do, or nothing better comes."""
+        certificate, control = self.certificate, self.control
+        if certificate.meets(control.target) or control.exhausted():
+            return True
+        better = certificate.gap < (1 - LITTLE**2) * self._smallest
+        self._idle = 0 if better else self._idle + 1
+        self._smallest = min(self._smallest, certificate.gap)
+        return self._idle > (0 if certificate.meets(control.tol) else PATIENCE)
+
 
 def solve_in_memory(
     problem: Problem,
@@ -99,39 +156,27 @@ def solve_in_memory(
     return Driver(InMemory(problem), control).solve(start, band, pinned)
 
 
-class Driver:
-    """The run: passes over the batches, and solutions of what they hand over.
+class Driver(Rounds[Work]):
+    """Rounds on working sets of rows, which passes over the batches hand over.
 
-    `point` is the lowest primal point so far and `proof` the highest dual one. In the
-    next working set are the rows within `widening` times the `band` of the margin, and
-    those `pinned`, by batch. It is solved to the relative gap `goal`; `sizes` are those
-    of the working sets so far.
+    In the next working set are the rows within `widening` times the `band` of the
+    margin, and those `pinned`, by batch; `sizes` are those of the working sets so far.
     """
 
     def __init__(self, batches: Batches, control: Control):
-        self.batches, self.control = batches, control
-        self.point: PrimalPoint = None  # type: ignore[assignment]  # until a pass
-        self.proof: Proof | None = None
+        super().__init__(control)
+        self.batches = batches
         self.tied: Pair | None = None  # the solution, where most rows are tied
         self.band: float | SamplingError = math.inf
         self.pinned: dict[int, Array] = {}
-        self.widening, self.goal = 1.0, 0.5 * control.target
+        self.widening = 1.0
         self.passes, self.n = 0, batches.n or 0
         self.sizes: list[int] = []
         self.grouping: Grouping | None = None  # once rows near the margin do not fit
         self._expected = np.inf  # rows near the margin, when a sample of them was taken
         self._cramped = False  # they do not fit, and form no groups
-        self._smallest, self._idle = np.inf, 0  # gap, and rounds that did not lower it
         self._null: PrimalPoint | None = None  # w = 0 and the best b
         self._came_back = False  # whether rows did that had left while it was solved
-
-    @property
-    def certificate(self) -> Certificate:
-        """The best primal and the best dual value; α = 0 has the value 0."""
-        point = self.point
-        if self.proof is None:
-            return Certificate(point.value, 0.0, point.rounding, point.scale)
-        return Certificate.of(point, self.proof.dual)
 
     @property
     def crowded(self) -> bool:
@@ -171,57 +216,58 @@ class Driver:
         """
         work = begun or self.begin()
         if work.sides and self._is_null(work):
-            counts = (0, self.n, 0)
-            self.control.record(float(self.passes), self.certificate, counts)
+            self.control.record(float(self.passes), self.certificate, (0, self.n, 0))
             return
         self._note(work.point, None if self.batches.in_memory else work)
-        while True:
-            found = self._solve(work)
-            if found is None:
-                return
-            question = self._next(work, found)
-            if self.batches.stays:
-                latest = self._look(question, work, found)
-                if self._finished(work):
-                    return
-                question = self._at_the_lower(question, work, found, latest)
-            solved, work = work, self._gather(question, work)
-            if not self.batches.stays:
-                if self._finished(solved):
-                    return
-                self._narrow(solved, found, work.point)
+        self.rounds(work)
 
-    def _finished(self, solved: Work) -> bool:
-        """Whether the best points will do, or nothing better comes."""
+    def adopt(self, found: Pair, batches: Batches) -> None:
+        """Take what was found on other batches of the same rows."""
+        self.batches, self.point = batches, found.point
+        self.proof = Proof(found.dual, found.point)
+
+    def verify(self, part, found):
+        """By a pass, which hands over the next working set, too.
+
+        Where a pass costs no more than a product the objective comes first.
+        """
+        question = self._next(part, found)
+        if not self.batches.stays:
+            work = self._gather(question, part)
+            if self._ends(part):
+                return None
+            self._narrow(part, found, work.point)
+            return work
+        known = found.point if self.batches.in_memory and part.exact else None
+        latest = self.consider(found.point.w, found.point.b, known, part)
+        if self._ends(part):
+            return None
+        return self._gather(self._at_the_lower(question, part, found, latest), part)
+
+    def _ends(self, solved: Work) -> bool:
+        """Whether the run is over, by what was solved last."""
         certificate, control = self.certificate, self.control
-        if certificate.meets(control.target) or control.exhausted():
-            return True
-        if not solved.exact:
-            return False
-        better = certificate.gap < (1 - LITTLE**2) * self._smallest
-        self._idle = 0 if better else self._idle + 1
-        self._smallest = min(self._smallest, certificate.gap)
-        patience = 0 if certificate.meets(control.tol) else PATIENCE
+        if not solved.exact:  # a sample proves nothing, and is no sign of rounding
+            return certificate.meets(control.target) or control.exhausted()
         given_up = not self.batches.in_memory and self.passes > MOST_STEPS
-        senseless = certificate.primal < 0  # rows folded before were settled wrongly
-        return self._idle > patience or given_up or senseless
+        senseless = certificate.primal < 0  # rows folded before were at another bound
+        return self.finished() or given_up or senseless
 
     # -- solve -------------------------------------------------------------------------
 
-    def _solve(self, work: Work) -> Pair | None:
+    def solve_part(self, part):
         """Solve a working set and keep its dual point; None where that ends the run."""
-        problem = work.problem
-        self.sizes.append(problem.n)
-        if self._proven_before(work):
+        self.sizes.append(part.problem.n)
+        if self._proven_before(part):
             return None
-        if self.batches.in_memory and work.exact:
-            found = self._shrink(work)
+        if self.batches.in_memory and part.exact:
+            found = self._shrink(part)
         else:
-            found = self._solve_apart(work)
-            if self._carried_over(work, found):
+            found = self._solve_apart(part)
+            if self._carried_over(part, found):
                 return None
-        if work.exact:
-            self._keep_dual(work, found.dual)
+        if part.exact:
+            self._keep_dual(part, found.dual)
         return found
 
     def _shrink(self, work: Work) -> Pair:
@@ -245,7 +291,7 @@ class Driver:
         return found
 
     def _solve_apart(self, work: Work) -> Pair:
-        """Solve the distinct ones of the rows handed over, as a problem of their own.
+        """Solve the distinct ones of the rows handed over, as a problem by itself.
 
         Rows in memory were looked through for equal ones before; groups are no rows.
         """
@@ -279,8 +325,8 @@ class Driver:
         here = None if work.first else work.point
         if work.grouping is not None:
             return solve_groups(problem, control)
-        own = not problem.noise.proportional and not work.first
-        if own or is_foreign(problem.y):
+        per_sample = not problem.noise.proportional and not work.first
+        if per_sample or is_foreign(problem.y):
             return solve_alone(problem, control, here, work.model)
         start = None if here is None else problem.at(here.w, here.b)
         return solve_in_memory(problem, control, start)
@@ -296,42 +342,56 @@ class Driver:
 
     # -- the best points ---------------------------------------------------------------
 
-    def _note(self, point: PrimalPoint, work: Work | None) -> PrimalPoint:
+    def consider(
+        self,
+        w: np.ndarray,
+        b: float,
+        known: PrimalPoint | None = None,
+        solved: Work | None = None,
+    ) -> PrimalPoint:
+        """Evaluate the objective at a point, which is kept if it is the best.
+
+        It is `known` where its margins are; `solved` is what led to it.
+        """
+        look = self._question(w, b, known=known, most=0)
+        work = self._ask(look)
+        self._note(work.point, solved or work)
+        return work.point
+
+    def _note(self, point: PrimalPoint, work: Work | None) -> None:
         """Keep a point if it is the best and w = 0 is not proven; report it.
 
         `work` is what was solved for it; None of a point that is no news.
         """
-        if self.point is None or point.value < self.point.value:
-            self.point = point
+        self.keep_point(point)
         if self._null is not None and self._null_is_optimal(self._null):
             self.point = self._null
-        if work is not None:
-            rest = max(work.n - work.rows - work.settled, 0)
-            counts, spent = (work.rows, work.settled, rest), float(self.passes)
-            if isinstance(self.batches, InMemory):  # where nothing is proven of rows
-                counts, spent = (self.n, 0, 0), self.batches.problem.rows.passes.count
-            self.control.record(spent, self.certificate, counts)
-        return point
+        if work is None:
+            return
+        rest = max(work.n - work.rows - work.folded_rows, 0)
+        counts, spent = (work.rows, work.folded_rows, rest), float(self.passes)
+        if isinstance(self.batches, InMemory):  # where nothing is proven of rows
+            counts, spent = (self.n, 0, 0), self.batches.problem.rows.passes.count
+        self.control.record(spent, self.certificate, counts)
 
     def _keep_dual(self, work: Work, dual: DualPoint) -> None:
-        """Keep a dual point of a working set if it is the best; α = 0 at first."""
-        proof = None
-        if isinstance(self.batches, InMemory):
-            whole, proof = self.batches.problem, work.proof(dual)
-            alpha = proof.alpha(0, whole)
-            if dual.value == -np.inf:  # rows settled wrongly leave no balance
+        """Keep a dual point of a working set if it is the best."""
+        if isinstance(self.batches, InMemory):  # α of all rows is known
+            whole = self.batches.problem
+            alpha = work.proof(dual).alpha(0, whole)
+            if dual.value == -np.inf:  # rows at the wrong bound leave no balance
                 dual = whole.dual_at(alpha, near=dual.w)
             else:
                 dual = replace(dual, alpha=alpha)
-            members = {0: (np.arange(whole.n), dual.alpha)}
-            proof = Proof(dual, work.point, members)
-        if dual.value > (0.0 if self.proof is None else self.proof.dual.value):
-            self.proof = proof or work.proof(dual)
+            if self.improves(dual):
+                self.proof = Proof(dual, work.point)
+        elif self.improves(dual):
+            self.proof = work.proof(dual)
 
     def _proven_before(self, work: Work) -> bool:
         """Whether α before proves the tolerance, with the noise of all rows as here.
 
-        Of rows that have sets of their own; it costs no step.
+        For rows that each have a set; it costs no step.
         """
         if not work.exact or work.alpha is None:
             return False
@@ -388,32 +448,21 @@ class Driver:
         self.n = work.n
         return work
 
-    def _ask(self, question) -> Work:
+    def _ask(self, question: Draw | Gather) -> Work:
         """Ask all batches."""
-        self.passes += 1
+        self.passes += self.batches.reads
         work = Work(self.batches, question, self.n)
         for answer in self.batches.ask(question):
             work.add(answer)
         return work
 
-    def consider(self, w: np.ndarray, b: float) -> None:
-        """Evaluate the objective at a point, which is kept if it is the best."""
-        work = self._ask(Gather(w, b, most=0))
-        self._note(work.point, work)
-
-    def _look(self, question: Gather, solved: Work, found: Pair) -> PrimalPoint:
-        """Evaluate at a solution, by a product where that is not done yet."""
-        known = found.point if self.batches.in_memory and solved.exact else None
-        look = self._ask(replace(question, known=known, most=0))
-        return self._note(look.point, solved)
-
     def _question(self, w: np.ndarray, b: float, **more) -> Gather:
         """Gather at a point what the band and the rows pinned say."""
-        memory = self.batches.in_memory
-        if isinstance(self.batches, InMemory):
-            more["least"] = least_rows(self.batches.problem)
+        batches = self.batches
+        if isinstance(batches, InMemory):
+            more["least"] = least_rows(batches.problem)
         asked = self.band, self.widening, None, self.pinned or None
-        more = {"most": self.batches.capacity, "in_memory": memory, **more}
+        more = {"most": batches.capacity, "in_memory": batches.in_memory, **more}
         return replace(Gather(w, b, *asked), **more)
 
     def _next(self, solved: Work, found: Pair) -> Gather:
@@ -496,27 +545,24 @@ class Driver:
 
     def _after_sample(self, solved: Work, found: Pair) -> Gather:
         """Gather the rows that the error of a sample may carry across the margin."""
-        problem, point = solved.problem, found.point
-        assert point is not None
-        doubt = 1 - solved.chance
-        error = SamplingError(problem, point, doubt, self.control.rng)
+        problem, point, n = solved.problem, found.point, solved.n
+        error = SamplingError(problem, point, 1 - solved.chance, self.control.rng)
         self.band, self.widening = error, 1.0
-        question, n = self._question(found.point.w, found.point.b), solved.n
+        question = self._question(point.w, point.b)
         if self.batches.in_memory:
             return question
         xp = namespace(point.slack)
         near = xp.abs(point.slack) <= error(problem, point.slack)
         expected = float(xp.sum(masked(near, 1 / solved.chance)))  # among all rows
-        if expected <= self._room:
+        if expected <= self._fit:
             return question
-        fewer = expected <= (1 - LITTLE) * min(self._expected, n)
-        if not fewer:
+        if not expected <= (1 - LITTLE) * min(self._expected, n):
             return self._fitting(question, n, expected)
         self._expected = expected
         return self._in_part(question, expected)
 
     @property
-    def _room(self) -> float:
+    def _fit(self) -> float:
         """How many rows of a sample are expected to fit."""
         return (1 - LITTLE) * self.batches.capacity
 
@@ -534,12 +580,12 @@ class Driver:
         if self.batches.sets.proportional:
             self.grouping = self.batches.grouping(n)
             return replace(question, grouping=self.grouping)
-        self._cramped, self._expected = True, near  # sets of their own form no groups
+        self._cramped, self._expected = True, near  # a set per sample forms no groups
         return self._in_part(question, near)
 
     def _in_part(self, question: Gather, near: float) -> Gather:
         """A sample of so many rows near the margin that fits."""
-        share, seed = self._room / near, self._seed()
+        share, seed = self._fit / near, self._seed()
         return replace(question, most=np.inf, share=share, seed=seed)
 
     def _seed(self) -> int:
@@ -560,7 +606,7 @@ class Driver:
         if self.proof is None or not (region or arrays):
             return None, None, None
         pair = Pair(self.point, self.proof.dual)
-        self.passes += 1
+        self.passes += self.batches.reads
         known = decide_rows(self.batches, Decide(pair, region, arrays, self.proof))
         if region is not None and recorded:
             self.control.record(float(self.passes), self.certificate, known.counts)

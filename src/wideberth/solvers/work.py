@@ -82,8 +82,8 @@ class Work:
         return pieces + sum(groups.n for groups in self._groups.values())
 
     @property
-    def settled(self) -> int:
-        """Rows that are not held and below the margin."""
+    def folded_rows(self) -> int:
+        """Rows that are folded: not held, and below the margin."""
         return 0 if self.fold is None else self.fold.n
 
     @property
@@ -183,7 +183,7 @@ class Work:
                 problem = replace(problem, weights=problem.weights / self.chance)
             if all(piece.alpha is not None for piece in parts):
                 self.alpha = concat([piece.alpha for piece in parts])
-            fold = self.fold if self.settled else self.batches.folded
+            fold = self.fold if self.folded_rows else self.batches.folded
             problem = replace(problem, folded=fold, chain=self.batches.chain)
         problem = replace(problem, penalty=self.batches.penalty)
         problem.rows.passes = self.batches.counter(self.n)
