@@ -1,9 +1,10 @@
 """What the tunables of the coordinate solver are worth, in passes over the data.
 
-    python -m benchmarks.coordinate [block_rows=50 least_epochs=4 …]
+    python -m benchmarks.coordinate [_BLOCK_ROWS=50 _LEAST_SCREENED=0.1 …]
 
-solves sparse and wide problems with the settings as they are and with those named, and
-prints the ratios of passes, problem by problem, and their geometric mean.
+solves sparse and wide problems with the numbers of `solvers/sweeps.py` as they are and
+with those named, and prints the ratios of passes, problem by problem, and their
+geometric mean.
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from benchmarks.datasets import a9a, news20, news20_counts, tall, wide
 from wideberth import Problem
+from wideberth.solvers import sweeps
 from wideberth.solvers.base import Control, Random
-from wideberth.solvers.sweeps import Coordinate, CoordinateSettings
 
 #: Seconds after which a problem counts as unsolved.
 _LIMIT = 30.0
@@ -65,21 +65,23 @@ def problems() -> Iterator[tuple[str, Problem]]:
             yield label, Problem.from_data(X, y, **options)
 
 
-def passes(problem: Problem, settings: CoordinateSettings) -> float:
+def passes(problem: Problem, numbers: dict[str, float]) -> float:
     """Passes to a relative gap of 1e-6; infinite where they do not get there."""
+    for name, value in numbers.items():
+        setattr(sweeps, name, value)
     problem.rows.norms()  # which are kept: a pass for whoever asks first
     before, deadline = problem.rows.passes.count, time.perf_counter() + _LIMIT
     control = Control(1e-6, deadline=deadline, random=Random(0))
-    found = Coordinate(settings).solve(problem, control)
+    found = sweeps.Coordinate().solve(problem, control)
     spent = problem.rows.passes.count - before
     return spent if found.status == "solved" else np.inf
 
 
 def main(arguments: list[str]) -> None:
     """Compare the settings named with those as they are."""
-    usual, named = CoordinateSettings(), dict(text.split("=") for text in arguments)
-    kinds = {name: type(getattr(usual, name)) for name in named}
-    other = replace(usual, **{name: kinds[name](named[name]) for name in named})
+    named = {name: float(value) for name, value in (a.split("=") for a in arguments)}
+    usual = {name: getattr(sweeps, name) for name in named}
+    other = {name: type(usual[name])(value) for name, value in named.items()}
     ratios = []
     for label, problem in problems():
         usually = passes(problem, usual)

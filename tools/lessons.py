@@ -121,7 +121,7 @@ LESSONS = [
     ),
     (
         "A path of other data is not followed.",
-        "solvers/tied.py",
+        "solvers/shrinking.py",
         "    if not path.mismatch() <= 1 / LITTLE:\n        return None\n",
         "",
     ),

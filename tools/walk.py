@@ -2,7 +2,7 @@
 
 `python tools/walk.py` solves breast cancer (569×30, standardised) with and without an
 intercept and prints, for each call: the distinct functions of the package that ran
-before the first Newton step, those that ran in all, the files they are in, and how
+before the first step or sweep, those that ran in all, the files they are in, and how
 often primal points, dual points and certificates were computed on all samples.
 """
 
@@ -17,8 +17,8 @@ import wideberth
 
 PACKAGE = str(Path(wideberth.__file__).parent)
 #: Functions of which the first call ends the count of `before`: a step of the method in
-#: Python, and what calls the compiled one.
-STEPS = ("InteriorPoint.step", "_minimised")
+#: Python, and what calls compiled steps and sweeps.
+STEPS = ("InteriorPoint.step", "_minimised", "Ascent._sweep")
 
 
 def walk(call: Callable[[], object]) -> dict:

@@ -20,7 +20,7 @@ from wideberth.problem.changes import (
     out_of_range,
 )
 from wideberth.problem.endpoints import saturation_scale
-from wideberth.problem.statement import Statement, check_ramp, chosen
+from wideberth.problem.statement import Statement, check_ramp, from_keywords
 from wideberth.problem.validation import (
     check_number,
     check_per_sample,
@@ -142,7 +142,7 @@ def path(
     ((2, 5, 30), True)
     """
     given = locals()
-    statement, options = chosen(Statement, given), chosen(Options, given)
+    statement, options = from_keywords(Statement, given), from_keywords(Options, given)
     levels = read_levels(statement, radii, norm_penalties, ramps)
     alphas = {"keep_alphas": keep_alphas, "until": KeyboardInterrupt}
     found = follow(X, y, statement, Cs, levels, options, **alphas)

@@ -8,7 +8,7 @@ import numpy as np
 
 from wideberth.problem import Pair, Problem
 from wideberth.problem.changes import check_radii, presolve
-from wideberth.problem.statement import Statement, chosen
+from wideberth.problem.statement import Statement, from_keywords
 from wideberth.problem.validation import check_vector
 from wideberth.screening import (
     Partition,
@@ -77,7 +77,7 @@ def screen(
     >>> screen(X, y, found.w, found.alpha, **options, features=True).removed_features
     array([False,  True])
     """
-    statement = chosen(Statement, locals())
+    statement = from_keywords(Statement, locals())
     problem = Problem.of(X, y, statement)
     w = check_vector(w, problem.rows.d, "w")
     alpha = check_vector(alpha, problem.n, "alpha")

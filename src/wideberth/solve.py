@@ -26,7 +26,7 @@ from wideberth.data.opening import (
 )
 from wideberth.data.sources import ReadingLine, Source, logged
 from wideberth.noise import as_shape
-from wideberth.noise.read_errors import check_errors_alone
+from wideberth.noise.reading import check_errors_alone
 from wideberth.problem import Pair
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.certificate import PROVABLE
@@ -41,7 +41,7 @@ from wideberth.problem.changes import (
 from wideberth.problem.endpoints import Bracket, critical_scale
 from wideberth.problem.limits import EPS
 from wideberth.problem.ramp import Ramp
-from wideberth.problem.statement import Statement, chosen
+from wideberth.problem.statement import Statement, from_keywords
 from wideberth.problem.validation import (
     check_number,
     check_vector,
@@ -205,7 +205,7 @@ def solve(
         If the noise leaves no better model than w = 0.
     """
     given = locals()
-    statement, options = chosen(Statement, given), chosen(Options, given)
+    statement, options = from_keywords(Statement, given), from_keywords(Options, given)
     solution = solve_stated(X, y, statement, options, memory, verbose)
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=2)
@@ -256,18 +256,18 @@ def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solu
     with np.errstate(all="ignore"):  # what overflows is certified, or not
         start = None if init is None else _start(presolved, init)
         chosen = choose_solver(problem, options.solver)
+        control.solver = chosen.name
         if ramp > -np.inf:
             descent = DescentInMemory(Ramp(problem, ramp), control, chosen)
             descended = descent.run(options.starts, start)
-            found = descended.found
-            return _solution(presolved, control, chosen.name, found, descended)
+            return _solution(presolved, control, descended.found, descended)
         known = None if start is None else start.pair
         if known is None or known.gap > control.tol * known.point.scale:
             # Radii beyond the range of float64 mean w = 0, or are refused.
             known = None if presolved.cut is None else null_pair(problem)
         first: Solve = partial(chosen.solve, start=start)
         found = prove(problem, control, known, first)
-        return _solution(presolved, control, chosen.name, found)
+        return _solution(presolved, control, found)
 
 
 def _start(presolved: Presolved, init: object) -> WarmStart | None:
@@ -299,7 +299,6 @@ def _start(presolved: Presolved, init: object) -> WarmStart | None:
 def _solution(
     presolved: Presolved,
     control: Control,
-    solver: str,
     found: Pair,
     descended: Descended | None = None,
 ) -> Solution:
@@ -354,7 +353,7 @@ def _solution(
         b=b,
         dual_weights=alpha,
         decided=samples,
-        solver=solver,
+        solver=control.solver,
         passes=problem.rows.passes.count,
         trace=[presolved.entry(entry) for entry in control.trace],
         classes=problem.classes,

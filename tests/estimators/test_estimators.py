@@ -88,7 +88,7 @@ def test_intercept_penalty_stands_for_intercept_scaling():
     theirs = LinearSVC(
         loss="hinge", intercept_scaling=4.0, tol=1e-9, max_iter=1_000_000, C=0.01
     ).fit(X + 1, y)
-    mine = RobustLinearSVC(C=0.01, intercept_penalty=1 / 16).fit(X + 1, y)
+    mine = RobustLinearSVC(C=0.01, tol=1e-10, intercept_penalty=1 / 16).fit(X + 1, y)
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
     np.testing.assert_allclose(mine.intercept_, theirs.intercept_, atol=1e-4)
     heavy = RobustLinearSVC(C=0.01, intercept_penalty=1e6).fit(X + 1, y)

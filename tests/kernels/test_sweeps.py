@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wideberth.kernels.sweeps import best_step, layout, sweep
+from wideberth.kernels.sweeps import Sweeps, best_step
 
 STORED = {
     "rows": np.ascontiguousarray,
@@ -36,10 +36,6 @@ class Samples:
         self.norms, self.beta = np.linalg.norm(self.X, axis=1), beta
         self.alpha = self.weights * rng.choice([0.0, 0.3, 1.0], size=n)
 
-    @property
-    def arrays(self):
-        return self.y, self.targets, self.weights, self.radii, self.norms
-
     def slope(self, alpha, constant, i):
         """The derivative of D in α_i, `constant` being added to Σα_iy_i."""
         d, s = self.Z.T @ alpha, alpha @ self.radii
@@ -61,10 +57,23 @@ class Samples:
             else:
                 high = alpha[i]
 
-    def epoch(self, alpha, constant, active, numbers):
-        """Every active row in turn, runs of four rows in random order."""
-        for i in random_order(len(active), numbers):
-            self.maximise(alpha, constant, active[i])
+    def epoch(self, alpha, constant, numbers):
+        """Every row in turn, runs of four rows in random order."""
+        for i in random_order(len(alpha), numbers):
+            self.maximise(alpha, constant, i)
+
+    def sweeps(self, X, alpha, d, constant=0.0, seed=3, pull=0.0):
+        """The compiled sweeps from a point."""
+        balance = float(alpha @ self.y) + constant
+        start = alpha, d, float(alpha @ self.radii), self.beta * balance, balance
+        squares = self.norms**2
+        samples = self.y, self.targets, self.weights, self.radii, squares
+        return Sweeps(X, *samples, self.beta, pull, *start, self.value(alpha), seed)
+
+    def value(self, alpha, constant=0.0):
+        length = max(np.linalg.norm(self.Z.T @ alpha) - alpha @ self.radii, 0.0)
+        balance = alpha @ self.y + constant
+        return alpha @ self.targets - 0.5 * length**2 - 0.5 * self.beta * balance**2
 
 
 def splitmix64(seed):
@@ -107,57 +116,87 @@ def test_an_order_has_every_row_once_and_keeps_neighbours_together():
 
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("noise", "beta"), [(0.0, 0.0), (0.3, 0.0), (0.3, 0.5)])
+@pytest.mark.parametrize(
+    ("noise", "beta"), [(0.0, 0.0), (0.0, 0.5), (0.3, 0.0), (0.3, 0.5)]
+)
 def test_epochs_are_those_of_the_reference(stored, dtype, noise, beta):
     samples = Samples(noise=noise, beta=beta, dtype=dtype)
-    active = np.array([0, 3, 4, 5, 6, 9, 10, 20, 21, 22, 36])
-    alpha, seeds = samples.alpha.copy(), np.array([3, 2**63], dtype=np.uint64)
-    d, s = samples.Z.T @ alpha, float(alpha @ samples.radii)
+    alpha = samples.alpha.copy()
+    d = samples.Z.T @ alpha
     X = STORED[stored](samples.X.astype(dtype))
-    s, balance = sweep(
-        *layout(X),
-        *samples.arrays,
-        beta,
-        active,
-        seeds,
-        alpha,
-        d,
-        s,
-        float(alpha @ samples.y) + 0.7,
-    )
-    expected = samples.alpha.copy()
-    for seed in seeds:
-        samples.epoch(expected, 0.7, active, splitmix64(seed))
-    np.testing.assert_allclose(alpha, expected, rtol=0, atol=1e-7)
+    sweeps = samples.sweeps(X, alpha, d, constant=0.7, seed=2**63 + 1)
+    start = samples.value(alpha, 0.7)
+    sweeps.run(1, np.inf, 0.0)
+    expected, numbers = samples.alpha.copy(), splitmix64(2**63 + 1)
+    samples.epoch(expected, 0.7, numbers)
+    np.testing.assert_allclose(alpha, expected, rtol=0, atol=1e-5)
     np.testing.assert_allclose(d, samples.Z.T @ alpha, atol=1e-12)
-    assert s == pytest.approx(alpha @ samples.radii, abs=1e-12)
-    assert balance == pytest.approx(alpha @ samples.y + 0.7, abs=1e-12)
-    others = np.setdiff1d(np.arange(37), active)
-    np.testing.assert_array_equal(alpha[others], samples.alpha[others])
+    assert sweeps.s == pytest.approx(alpha @ samples.radii, abs=1e-12)
+    assert sweeps.balance == pytest.approx(alpha @ samples.y + 0.7, abs=1e-12)
+    assert sweeps.b == pytest.approx(beta * sweeps.balance, abs=1e-12)
+    rise = samples.value(alpha, 0.7) - start
+    assert sweeps.value == pytest.approx(samples.value(samples.alpha) + rise)
 
 
-@pytest.mark.parametrize("n_features", [1, 3, 7, 8, 9, 50])
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+@pytest.mark.parametrize("n", [37, 400])
+def test_they_go_on_until_the_gap_is_small(noise, beta, n):
+    samples = Samples(n=n, noise=noise, beta=beta)
+    alpha, d = np.zeros(n), np.zeros(11)
+    sweeps = samples.sweeps(np.ascontiguousarray(samples.X), alpha, d)
+    entries, visited = sweeps.run(100_000, np.inf, 1e-6)
+    assert visited < sweeps.epochs * n  # some rows were left out for a while
+    assert entries == visited * 11
+    slopes = np.array([samples.slope(alpha, 0.0, i) for i in range(n)])
+    hinges = samples.weights * np.maximum(slopes, 0.0)
+    gap = float(np.sum(hinges - alpha * slopes))
+    primal = samples.value(alpha) + gap
+    assert sweeps.value == pytest.approx(samples.value(alpha))
+    assert sweeps.gap <= 1e-6 * (sweeps.value + sweeps.gap)
+    assert gap <= 1e-5 * primal
+
+
+def test_a_gap_that_is_told_is_about_that_of_the_point():
+    samples = Samples(n=400, noise=0.1, beta=0.0)
+    alpha, d = np.zeros(400), np.zeros(11)
+    sweeps = samples.sweeps(np.ascontiguousarray(samples.X), alpha, d)
+    sweeps.run(2, np.inf, 0.0)
+    slopes = np.array([samples.slope(alpha, 0.0, i) for i in range(400)])
+    gap = np.sum(samples.weights * np.maximum(slopes, 0.0) - alpha * slopes)
+    assert 0.2 < sweeps.gap / gap < 5
+
+
+def test_limits_of_epochs_and_entries_end_them():
+    samples = Samples()
+    alpha, d = np.zeros(37), np.zeros(11)
+    sweeps = samples.sweeps(samples.X, alpha, d)
+    assert sweeps.run(2, np.inf, 0.0) == (2 * 37 * 11, 2 * 37)
+    sweeps.run(1000, 1.0, 0.0)
+    assert sweeps.epochs == 1  # one at least
+
+
+def test_a_free_intercept_is_balanced():
+    samples = Samples(n=200, noise=0.0, beta=1.0)
+    alpha, d = np.zeros(200), np.zeros(11)
+    sweeps = samples.sweeps(samples.X, alpha, d, pull=1.0)
+    sweeps.run(5000, np.inf, 1e-10)
+    assert abs(alpha @ samples.y) < 1e-4 * alpha.sum()
+    sweeps.penalise(2.0, 0.0)  # a penalty of ½ instead: b is that of α
+    sweeps.run(1, np.inf, 0.0)
+    assert sweeps.b == pytest.approx(2.0 * (alpha @ samples.y))
+
+
+@pytest.mark.parametrize("n_features", [1, 3, 4, 5, 7, 8, 9, 12, 50])
 def test_rows_of_any_length_are_read_to_their_end(n_features):
     samples = Samples(d=n_features)
     ends = []
     for store in STORED.values():
         alpha, d = np.zeros(37), np.zeros(n_features)
-        seeds, everything = np.arange(3, dtype=np.uint64), np.arange(37)
-        rows = layout(store(samples.X))
-        sweep(*rows, *samples.arrays, 0.5, everything, seeds, alpha, d, 0.0, 0.0)
+        samples.sweeps(store(samples.X), alpha, d).run(3, np.inf, 0.0)
         np.testing.assert_allclose(d, samples.Z.T @ alpha, atol=1e-12)
         ends.append(alpha)
-    np.testing.assert_allclose(ends[1:], [ends[0]] * (len(ends) - 1), atol=1e-8)
-
-
-def test_no_active_row_moves_nothing():
-    samples = Samples()
-    alpha, d, seeds = samples.alpha.copy(), np.zeros(11), np.zeros(1, dtype=np.uint64)
-    nobody = np.arange(0)
-    rows = layout(samples.X)
-    sums = sweep(*rows, *samples.arrays, 0.5, nobody, seeds, alpha, d, 0.2, 0.3)
-    assert sums == (0.2, 0.3)
-    np.testing.assert_array_equal(alpha, samples.alpha)
+    np.testing.assert_allclose(ends[1:], [ends[0]] * (len(ends) - 1), atol=1e-6)
 
 
 @given(

@@ -36,7 +36,7 @@ from wideberth.noise import (
     as_noise,
     as_shape,
 )
-from wideberth.noise.ellipsoids import ellipsoid_of
+from wideberth.noise.shapes import ellipsoid_of
 
 
 @st.composite

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 
 from problems import make_problem, problems
 from wideberth import NullModelWarning, Problem, solve
+from wideberth.kernels.sweeps import Sweeps
 from wideberth.solvers import sweeps
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.newton import Newton
-from wideberth.solvers.registry import choose_solver
 from wideberth.solvers.second_order import DualIterate, maximise_block, newton_on_face
-from wideberth.solvers.sweeps import ActiveSet, Coordinate
+from wideberth.solvers.sweeps import Ascent, Coordinate, SweepsFirst
 from wideberth_paper.reference import ideal_partition
 
 TOL = 1e-7
@@ -181,7 +181,7 @@ def test_numpy_random_numbers_of_the_user_are_left_alone():
 
 @pytest.mark.parametrize("intercept", [None, 0.0])
 def test_screening_fires_and_is_right(intercept):
-    problem = text_problem(n=4000, d=2000, C=0.1, radius=0.1, intercept=intercept)
+    problem = text_problem(n=6000, d=3000, C=0.1, radius=0.1, intercept=intercept)
     found, control = run(problem, 1e-9)
     unscreened, _ = run(problem, 1e-9, region=None)
     assert control.trace[-1]["free"] < 0.5 * problem.n
@@ -192,7 +192,7 @@ def test_screening_fires_and_is_right(intercept):
     assert np.all(share[ideal.saturated] > 1 - 1e-6)  # balancing may take a little
 
 
-def test_screening_that_decides_nothing_reads_nothing():
+def test_screening_that_decides_nothing_reads_little():
     passes = []
     for region in (None, "ellipsoid"):
         problem = text_problem(C=1.0)
@@ -201,7 +201,7 @@ def test_screening_that_decides_nothing_reads_nothing():
         _, control = run(problem, region=region)
         assert control.trace[-1]["free"] == problem.n
         passes.append(problem.rows.passes.count - before)
-    assert passes[0] == passes[1]
+    assert passes[1] <= 1.1 * passes[0]  # certificates that might have decided rows
 
 
 def test_callbacks_hear_of_every_round_and_can_end_it():
@@ -251,10 +251,14 @@ def test_noise_that_is_taken_back_does_not_sum_to_less_than_nothing():
     alpha, rows = np.array([0.1, 0.2, 0.3, 0.0]), np.arange(3)
     at = DualIterate.of(problem, alpha.copy())
     less = at.s * (1 - 1e-15)  # what a sum in another order may be
-    at.s, at.balance = less, 10.0  # the intercept takes these rows off the margin
-    ActiveSet(problem, rows, at.alpha).sweep(np.zeros(1, np.uint64), at)
+    weights = np.array([1.0, 1.0, 1.0, 0.0])
+    vectors = problem.y, np.ones(4), weights, np.full(4, 0.3), np.ones(4)
+    # The intercept takes these rows off the margin.
+    start = at.alpha, at.d, less, 10.0, 10.0, 0.0, 0
+    sweeps = Sweeps(problem.rows.X, *vectors, 1.0, 0.0, *start)
+    sweeps.run(1, np.inf, 0.0)
     assert not at.alpha.any()
-    assert at.s == 0.0
+    assert sweeps.s == 0.0
     at = DualIterate(alpha, problem.rows.combine(alpha), less, 0.6)
     assert at.moved(problem, problem.rows.take(rows), rows, np.zeros(3)).s == 0.0
 
@@ -263,11 +267,10 @@ def test_noise_that_is_taken_back_does_not_sum_to_less_than_nothing():
 @pytest.mark.parametrize("radius", [0.0, 0.3])
 def test_second_order_steps_raise_the_dual(intercept, radius):
     problem = text_problem(C=10.0, radius=radius, intercept=intercept)
-    alpha = np.zeros(problem.n)
-    at = DualIterate.of(problem, alpha)
-    everything = ActiveSet(problem, np.arange(problem.n), at.alpha)
-    everything.sweep(np.arange(5, dtype=np.uint64), at)
-    at = DualIterate.of(problem, at.alpha)
+    ascent = Ascent(problem, Control(random=Random(0)))
+    ascent._enter(np.zeros(problem.n))
+    ascent.sweeps.run(5, np.inf, 0.0)
+    at = DualIterate.of(problem, ascent.at.alpha)
     before = problem.dual_at(at.alpha).value
     movers = np.flatnonzero((at.alpha > 0) & (at.alpha < problem.weights))[:80]
     block = maximise_block(problem, at, movers)
@@ -280,25 +283,36 @@ def test_second_order_steps_raise_the_dual(intercept, radius):
     )
 
 
-def test_auto_takes_the_solver_that_fits_the_shape():
+def test_auto_changes_over_to_newton_where_sweeps_are_slow():
     rng = np.random.default_rng(0)
     y = np.where(rng.random(3000) < 0.5, 1, -1)
     wide = sp.random_array((3000, 4000), density=0.02, format="csr", random_state=rng)
     narrow = sp.random_array((3000, 90), density=0.2, format="csr", random_state=rng)
-    assert solve(wide, y, tol=1e-3, fit_intercept=False).solver == "coordinate"
-    assert solve(narrow, y, tol=1e-3, fit_intercept=False).solver == "coordinate"
-    assert solve(narrow, y, C=100.0, tol=1e-3, fit_intercept=False).solver == "newton"
-    assert solve(wide[:100], y[:100], tol=1e-3, fit_intercept=False).solver == "newton"
-    assert (
-        solve(rng.normal(size=(3000, 40)), y, tol=1e-3, fit_intercept=False).solver
-        == "newton"
-    )
-    assert (
-        solve(
-            rng.normal(size=(300, 2000)), y[:300], tol=1e-3, fit_intercept=False
-        ).solver
-        == "coordinate"
-    )
+    dense = rng.normal(size=(3000, 40))
+
+    def solver(X, **options):
+        options = {"tol": 1e-3, "fit_intercept": False, "random_state": 0} | options
+        found = solve(X, y[: X.shape[0]], **options)
+        assert found.converged
+        return found.solver
+
+    assert solver(wide) == "coordinate"
+    assert solver(narrow, C=0.01) == "coordinate"
+    assert solver(narrow, C=100.0) == "newton"
+    assert solver(dense, C=1e-3) == "coordinate"
+    assert solver(dense, C=10.0) == "newton"
+    assert solver(dense, C=10.0, radius=0.1, noise="linf") == "newton"
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_a_looser_tolerance_reads_no_more(C):
+    problem = ill_conditioned(C=C)
+    X, y = problem.rows.X, problem.y
+    reads = [
+        solve(X, y, C=C, tol=tol, random_state=0, fit_intercept=False).passes
+        for tol in (1e-1, 1e-2, 1e-4)
+    ]
+    assert reads == sorted(reads)
 
 
 def test_other_noise_is_refused_with_the_way_out():
@@ -405,40 +419,15 @@ def ill_conditioned(n=6000, d=40, **options):
 def test_newton_on_the_rows_in_doubt_ends_what_sweeps_crawl_along(
     monkeypatch, intercept, radius
 ):
-    problem = ill_conditioned(C=10.0, radius=radius, intercept=intercept)
-    sets, finish = [], sweeps.solve_in_memory
+    problem = ill_conditioned(C=1.0, radius=radius, intercept=intercept)
+    known, finish = [], sweeps.solve_small
 
-    def noted(problem, control, point, band, doubtful):
-        sets.append(np.count_nonzero(doubtful))
-        return finish(problem, control, point, band, doubtful)
+    def noted(problem, control, slack, rows):
+        known.append(rows)
+        return finish(problem, control, slack, rows)
 
-    monkeypatch.setattr(sweeps, "solve_in_memory", noted)
-    loose, _ = run(problem, 0.1)
-    assert loose.certificate.proves(0.1)
-    if intercept is None and radius:  # sweeps get there before it pays, for any seed
-        assert not sets
-    sets.clear()
-    found, _ = run(problem, 1e-9)
+    monkeypatch.setattr(sweeps, "solve_small", noted)
+    found = SweepsFirst().solve(problem, Control(1e-9, random=Random(0)))
     assert found.certificate.proves(1e-9)
-    assert len(sets) == 1
-    assert 0 < 2 * sets[0] <= problem.n
-
-
-def test_noise_that_outweighs_the_penalty_makes_sweeps_easier():
-    X = np.random.default_rng(0).normal(size=(120_000, 10))
-    y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    weight = 10 / float((X * X).sum())
-    expected = {
-        (1000.0, 0.0): "coordinate",
-        (5000.0, 0.0): "newton",
-        (5000.0, 1e-6): "newton",
-        (5000.0, 0.1): "coordinate",
-        (20_000.0, 0.1): "newton",
-    }
-    chosen = {
-        (level, radius): choose_solver(
-            Problem.from_data(X, y, C=level * weight, radius=radius)
-        ).name
-        for level, radius in expected
-    }
-    assert chosen == expected
+    assert len(known) == 1
+    assert 0 < 2 * known[0] <= problem.n

@@ -11,7 +11,7 @@ from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Batches, Draw, Gather, part_of
 from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.sampling import SamplingError
-from wideberth.solvers.shrinking import Shrinking, assume, nearest_width
+from wideberth.solvers.shrinking import Shrinking, fix_far_rows, nearest_width
 
 
 def far_off(n=20_000):
@@ -27,8 +27,8 @@ def test_the_last_fork_with_all_wrong_rows_is_gone_back_to():
     problem = make_problem(0, n=40, d=3)
     whole = Reduction.of(problem)
     slack = np.linspace(-1.0, 1.0, 40)
-    some = whole.shrink(assume(np.arange(40) < 30, slack))
-    few = some.shrink(assume(np.arange(30) < 10, slack[:30]))
+    some = whole.shrink(fix_far_rows(np.arange(40) < 30, slack))
+    few = some.shrink(fix_far_rows(np.arange(30) < 10, slack[:30]))
     none = np.zeros(40, dtype=bool)
     run = Shrinking(problem, problem, np.arange(40), Control(), 1e-6, none)
     for wrong, expected, left in ((25, "some", 1), (35, "whole", 0), (5, "few", 2)):

@@ -11,7 +11,7 @@ import wideberth
 from measured import FORMS, make_arguments
 from torture_oracle import Answer, Task, judge
 from wideberth import RobustLinearSVC, fill_errors, solve
-from wideberth.noise.read_errors import read_errors
+from wideberth.noise.reading import read_errors
 from wideberth.problem import Problem
 from wideberth.solvers.blocks import SmoothedSets
 from wideberth.solvers.interior import InteriorPoint

@@ -229,18 +229,18 @@ def test_starts_that_are_none_are_refused(starts):
 def test_paths_with_a_ramp_certify_every_point():
     X, y, _ = wrong_labels(10, n=80)
     Cs, ramps = [0.01, 0.1, 1.0, 10.0], [-1.0, None, -0.3]
-    found = path(X, y, Cs=Cs, ramps=ramps, radii=[0.1], tol=1e-7)
+    options = {"tol": 1e-7, "solver": "newton"}  # from the same hinge solutions
+    found = path(X, y, Cs=Cs, ramps=ramps, radii=[0.1], **options)
     np.testing.assert_array_equal(found.ramps, [-1.0, -np.inf, -0.3])
     assert found.converged.all()
     for k, ramp in enumerate(ramps):
         for j, C in enumerate(Cs):
-            cold = solve(X, y, C=C, radius=0.1, ramp=ramp, tol=1e-8)
+            cold = solve(X, y, C=C, radius=0.1, ramp=ramp, **options)
             value = cold.primal if ramp is None else cold.descent.objectives[0]
             assert found.objectives[k, j] <= value * (1 + 1e-6)
             w, b = found.coefs[k, j], found.intercepts[k, j]
             level = -np.inf if ramp is None else ramp
-            options = {"C": C, "radius": 0.1, "ramp": level}
-            here = objective(X, y, w, b, options)
+            here = objective(X, y, w, b, {"C": C, "radius": 0.1, "ramp": level})
             assert here <= found.objectives[k, j] * (1 + 1e-6)
     assert found.left_out[1].max() == 0
     assert found.left_out[0].min() > 0

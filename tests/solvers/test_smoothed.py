@@ -13,7 +13,6 @@ from wideberth.solvers.base import Control, Random
 from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import Newton, smoothing_pays
-from wideberth.solvers.registry import choose_solver
 from wideberth.solvers.smoothed import Smoothed, solve_smoothed
 
 NOISES = {"none": (0.0, "l2"), "ball": (0.1, "l2"), "ellipsoid": (0.1, "scales")}
@@ -374,16 +373,3 @@ def test_newton_takes_it_where_it_pays(monkeypatch):
     problem = problem_of(n=4000, d=200)
     assert Newton().solve(problem, seeded(1e-4)).status == "solved"
     assert taken == [problem]
-
-
-def test_sweeps_give_way_sooner_where_the_hinge_is_smoothed():
-    for n, d in ((6000, 200), (300_000, 5)):
-        X = np.random.default_rng(0).normal(size=(n, d))
-        y = np.where(X[:, 0] > 0, 1.0, -1.0)
-        push = float((X * X).sum()) / d
-        chosen = [
-            choose_solver(Problem.from_data(X, y, C=level / push)).name
-            for level in (300.0, 800.0, 2000.0)
-        ]
-        second = "newton" if d > 100 else "coordinate"
-        assert chosen == ["coordinate", second, "newton"]

@@ -22,8 +22,9 @@ from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, Table, kind_of, open_table
 from wideberth.data.errors import agree, listed, quoted
 from wideberth.measurement.columns import error_columns
+from wideberth.measurement.imputations import fill_errors
 from wideberth.noise import ErrorBars
-from wideberth.noise.read_errors import SHAPES, fill_errors, read_errors
+from wideberth.noise.reading import SHAPES, read_errors
 
 _REMEDY = (
     "--missing-errors exact, median or share:0.05 says what is meant by values without "

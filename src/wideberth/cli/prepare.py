@@ -20,7 +20,7 @@ from wideberth.data import Table
 from wideberth.data.errors import listed, quoted
 from wideberth.data.numbers import looks_like_number
 from wideberth.data.table import check_names
-from wideberth.noise.read_errors import read_errors
+from wideberth.noise.reading import read_errors
 
 #: Largest number of different values that a column may hold whatever they are; beyond
 #: it a column names rows if most values occur once, and fractions are measurements. A

@@ -22,8 +22,7 @@ from wideberth.measurement.radius import (
     scales_from_replicates,
 )
 from wideberth.noise import ErrorBars
-from wideberth.noise.polyhedra import Box, CrossPolytope
-from wideberth.noise.shape import Shape
+from wideberth.noise.shapes import Box, CrossPolytope, Shape
 from wideberth.problem.validation import radius_or_default
 
 #: What noise with a scale for each feature is, by its shape.

@@ -21,7 +21,7 @@ from wideberth.data.chunks import Chunk, Terms
 from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
 from wideberth.data.sources import Source
-from wideberth.noise.read_errors import read_errors
+from wideberth.noise.reading import read_errors
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.limits import COPY_SHARE

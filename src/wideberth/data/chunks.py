@@ -17,9 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError
-from wideberth.noise.read_errors import errors_beside, in_the_middle
+from wideberth.noise.reading import errors_beside, in_the_middle
 from wideberth.noise.sets import Noise
-from wideberth.noise.shape import Shape
+from wideberth.noise.shapes import Shape
 from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
 from wideberth.problem.labels import distinct, two_classes, uniform

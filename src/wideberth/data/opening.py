@@ -34,7 +34,7 @@ from wideberth.data.sources import (
     no_labels,
 )
 from wideberth.data.table import Format, Reader, Request, Table
-from wideberth.noise.read_errors import in_order_of
+from wideberth.noise.reading import in_order_of
 from wideberth.problem.arrays import is_dask, is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES
 

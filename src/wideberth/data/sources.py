@@ -20,7 +20,7 @@ from wideberth.data.chunks import Checksum, Chunk, checksum
 from wideberth.data.errors import DataError, agree, listed, quoted
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
 from wideberth.data.table import Plan, Reader
-from wideberth.noise.read_errors import in_order_of
+from wideberth.noise.reading import in_order_of
 from wideberth.problem.arrays import concat, host, is_foreign, like, namespace, pick
 from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import check_number, refuse_masked

@@ -4,187 +4,91 @@
     d = Σα_iz_i,  z_i = y_ix_i,  s = Σα_iρ_i,  β = 1/λ_b (0 without an intercept)
 
 d, s and Σα_iy_i may include constants, as those of folded samples. Along one coordinate
-D depends on ‖d‖², ⟨d,z_i⟩, ‖z_i‖², s, ρ_i and Σα_iy_i alone, so its maximiser costs one
-read of the row, a few scalar Newton steps, and, if α_i moves, one update of d. Without
-noise the first step is exact (Hsieh et al., ICML 2008). Sums of what was added and taken
-away may round to less than 0; ‖d‖² and s are kept ≥ 0, for beside d = 0 an s < 0 would
-give a w ≠ 0 without a direction.
+D depends on ‖d‖², ⟨d,z_i⟩, ‖z_i‖², s, ρ_i and b = βΣα_iy_i alone, so its maximiser
+costs one read of the row, a few scalar Newton steps, and, if α_i moves, one update of
+d. Without noise the first step is exact (Hsieh et al., ICML 2008). Sums of what was
+added and taken away may round to less than 0; ‖d‖² and s are kept ≥ 0, for beside d = 0
+an s < 0 would give a w ≠ 0 without a direction.
 
-Random orders come from the generator below: the same seed gives the same order on every
-platform. Nothing here certifies; callers evaluate what they get.
+A free b has λ_b = 0 and ties all coordinates together. A penalty ½λ(b − b⁰)² is added
+then, whose b⁰ moves to b after every epoch (method of multipliers): β = 1/(λ_b + λ), and
+b = β(Σα_iy_i + λb⁰).
+
+Every row that is visited tells its slack u_i and with it c_i[u_i]_+ − α_iu_i, its part
+of the duality gap at that moment. Their sum over an epoch over all rows is about the
+gap, and costs nothing. Rows at a bound that their slack does not let them leave by far
+are skipped until the other rows are about done (shrinking).
+
+Random orders come from a generator of this package: the same seed gives the same order
+on every platform. Nothing here certifies; callers evaluate what they get.
 """
 
-from libc.math cimport INFINITY, fabs, sqrt
-from libc.stdint cimport uint64_t
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import numpy as np
 import scipy.sparse as sp
 
-ctypedef fused real:
-    float
-    double
 
-ctypedef fused index:
-    int
-    long long
+cdef extern from "sweeps.h" nogil:
+    enum:
+        RUN
+        CONTIGUOUS
+        STRIDED
+        SPARSE_32
+        SPARSE_64
 
-cdef enum:
-    #: Number of consecutive rows that are visited together; longer runs cost epochs.
-    RUN = 4
-    #: Number of Newton steps along a coordinate, at most: rounding may keep them going.
-    MOST_STEPS = 100
+    ctypedef struct Ascent:
+        const double *y
+        const double *targets
+        const double *weights
+        const double *radii
+        const double *squares
+        Py_ssize_t n_features
+        double beta
+        double *alpha
+        double *d
+        double s
+        double norm2
+        double b
+        double balance
+        Py_ssize_t *active
+        Py_ssize_t n_active
+        Py_ssize_t *runs
+        uint64_t random
+        double below
+        double above
+        double gap
+        double rise
+        double entries
 
-#: Share of its slope at the start at which a coordinate counts as maximised.
-cdef double FLAT = 1e-9
+    ctypedef struct Matrix_double:
+        const double *data
+        Py_ssize_t next_row
+        Py_ssize_t next_column
+        const void *indices
+        const void *indptr
 
+    ctypedef struct Matrix_float:
+        const float *data
+        Py_ssize_t next_row
+        Py_ssize_t next_column
+        const void *indices
+        const void *indptr
 
-#: The samples, the dual point, and the rows to visit.
-cdef struct Ascent:
-    const double *y
-    const double *targets  # m_i
-    const double *weights  # c_i
-    const double *radii  # ρ_i
-    const double *norms  # ‖x_i‖
-    Py_ssize_t n
-    double beta
-    double *alpha
-    double *d
-    Py_ssize_t n_features
-    double s
-    double balance  # Σα_iy_i
-    Py_ssize_t *active
-    Py_ssize_t n_active
-    Py_ssize_t *runs  # memory for the order of the runs
-    uint64_t random
-
-
-def layout(X):
-    """The rows of a dense or CSR matrix as the first arguments of `sweep`.
-
-    CSR, or a flat array with the distances from row to row and from column to column.
-    """
-    if sp.issparse(X):
-        return X.data, X.indices, X.indptr, 0, 0
-    if not (X.flags.c_contiguous or X.flags.f_contiguous):
-        X = np.ascontiguousarray(X)
-    nothing = np.empty(0, dtype=np.intc)
-    next_row, next_column = (X.shape[1], 1) if X.flags.c_contiguous else (1, X.shape[0])
-    return X.ravel(order="K"), nothing, nothing, next_row, next_column
-
-
-def sweep(
-    const real[::1] data,
-    const index[::1] indices,
-    const index[::1] indptr,
-    Py_ssize_t next_row,
-    Py_ssize_t next_column,
-    const double[::1] y,
-    const double[::1] targets,
-    const double[::1] weights,
-    const double[::1] radii,
-    const double[::1] norms,
-    double beta,
-    Py_ssize_t[::1] active,
-    const uint64_t[::1] seeds,
-    double[::1] alpha,
-    double[::1] d,
-    double s,
-    double balance,
-):
-    """Maximise D over each α_i of the active rows in turn, once for every seed.
-
-    Parameters
-    ----------
-    data, indices, indptr, next_row, next_column
-        The rows x_i, from `layout`.
-    y, targets, weights, radii, norms : arrays of n
-        y_i = ±1, m_i, c_i, ρ_i and ‖x_i‖.
-    beta : float
-        β.
-    active : array of int
-        The rows to visit.
-    seeds : array of uint64
-        Each draws the order of one epoch.
-    alpha, d : arrays of n and of the features
-        α and d: read and updated.
-    s, balance : float
-        s and Σα_iy_i.
-
-    Returns
-    -------
-    (float, float)
-        s and Σα_iy_i after the last epoch.
-    """
-    cdef Py_ssize_t[::1] runs = _memory_for_runs(active.shape[0])
-    cdef Ascent at
-    cdef Py_ssize_t k
-    if active.shape[0] == 0:
-        return s, balance
-    at.y, at.targets, at.weights = &y[0], &targets[0], &weights[0]
-    at.radii, at.norms, at.n, at.beta = &radii[0], &norms[0], y.shape[0], beta
-    at.alpha, at.d, at.n_features = &alpha[0], &d[0], d.shape[0]
-    at.s, at.balance = s, balance
-    at.active, at.n_active, at.runs = &active[0], active.shape[0], &runs[0]
-    with nogil:
-        for k in range(seeds.shape[0]):
-            at.random = seeds[k]
-            epoch(&data[0], &indices[0], &indptr[0], next_row, next_column, &at)
-    return at.s, at.balance
+    void epoch_double(const Matrix_double *X, Ascent *at, int stored, int noisy)
+    void epoch_float(const Matrix_float *X, Ascent *at, int stored, int noisy)
+    double slope_at(
+        double t, double along, double square, double norm2, double s, double radius,
+        double linear, double beta, double *curvature,
+    )
+    double maximiser(
+        double slope, double curvature, double along, double square, double norm2,
+        double s, double radius, double linear, double beta, double low, double high,
+    )
 
 
-def _memory_for_runs(n):
-    return np.empty(n // RUN + 2, dtype=np.intp)
-
-
-# -- one epoch -------------------------------------------------------------------------
-
-
-cdef void epoch(
-    const real *data,
-    const index *indices,
-    const index *indptr,
-    Py_ssize_t next_row,
-    Py_ssize_t next_column,
-    Ascent *at,
-) noexcept nogil:
-    """Maximise D over each α_i of the active rows, in random order.
-
-    Short runs of rows that follow each other, cut at a random place, come in random
-    order: about as good as a full permutation for the ascent, and quicker where rows
-    come from memory.
-    """
-    cdef Py_ssize_t r, k, i, cut, n_runs
-    cdef double y, along, square, step, low, high, linear
-    cdef double norm2 = dot(at.d, at.d, at.n_features)
-    cut = below(&at.random, RUN)
-    n_runs = (at.n_active + cut + RUN - 1) // RUN
-    shuffle(at.runs, n_runs, &at.random)
-    for r in range(n_runs):
-        k = at.runs[r] * RUN - cut
-        for k in range(max(k, 0), min(k + RUN, at.n_active)):
-            i = at.active[k]
-            y, low, high = at.y[i], -at.alpha[i], at.weights[i] - at.alpha[i]
-            linear = at.targets[i] - y * at.balance * at.beta
-            along = y * dot_row(
-                data, indices, indptr, next_row, next_column, i, at.d, at.n_features
-            )
-            square = at.norms[i] * at.norms[i]
-            step = best_step(
-                along, square, norm2, at.s, at.radii[i], linear, at.beta, low, high
-            )
-            if step == 0.0:
-                continue
-            at.alpha[i] = at.weights[i] if step == high else max(step - low, 0.0)
-            add_row(
-                data, indices, indptr, next_row, next_column, i, y * step, at.d,
-                at.n_features,
-            )
-            norm2 = max(norm2 + step * (2.0 * along + step * square), 0.0)
-            at.s = max(at.s + step * at.radii[i], 0.0)
-            at.balance += step * y
-
-
-cpdef inline double best_step(
+def best_step(
     double along,
     double square,
     double norm2,
@@ -194,179 +98,208 @@ cpdef inline double best_step(
     double beta,
     double low,
     double high,
-) noexcept nogil:
+):
     """The maximiser over low ≤ t ≤ high of D along one coordinate.
 
-    `along` is ⟨d,z_i⟩, `square` ‖z_i‖², `norm2` ‖d‖², `linear` m_i − βy_iΣα_jy_j. By
-    safeguarded Newton steps on the derivative.
+    `along` is ⟨d,z_i⟩, `square` ‖z_i‖², `norm2` ‖d‖², `linear` m_i − y_ib.
     """
-    cdef double t = 0.0, slope, curvature, ahead, tiny
-    cdef bint at_edge = False
-    cdef int k
-    if s <= 0.0 and radius == 0.0 and square + beta > 0.0:  # no noise: a parabola
-        return min(max((linear - along) / (square + beta), low), high)
-    slope = slope_at(0.0, along, square, norm2, s, radius, linear, beta, &curvature)
-    if slope == 0.0 or (high <= 0.0 if slope > 0.0 else low >= 0.0):
-        return 0.0
-    if slope > 0.0:
-        low = 0.0
-    else:
-        high = 0.0
-    tiny = FLAT * fabs(slope)
-    for k in range(MOST_STEPS):
-        if curvature > 0.0:
-            ahead = t + slope / curvature
+    cdef double curvature
+    cdef double slope = slope_at(
+        0.0, along, square, norm2, s, radius, linear, beta, &curvature
+    )
+    return maximiser(
+        slope, curvature, along, square, norm2, s, radius, linear, beta, low, high
+    )
+
+
+cdef class Sweeps:
+    """Sweeps over the rows of a problem, from a dual point that they move.
+
+    Parameters
+    ----------
+    X : array or canonical CSR matrix
+        The rows x_i.
+    y, targets, weights, radii, squares : float64 arrays of n
+        y_i = ±1, m_i, c_i, ρ_i and ‖x_i‖².
+    beta : float
+        β.
+    pull : float
+        λβ of a penalty ½λ(b − b⁰)² that b⁰ follows; 0 without one.
+    alpha, d : float64 arrays of n and of the features
+        α and d: read and updated.
+    s, b, balance : float
+        s, b and Σα_iy_i.
+    value : float
+        D(α).
+    seed : int
+        Decides the order of the rows.
+
+    Attributes
+    ----------
+    s, b, balance, value : float
+        The same after the sweeps so far.
+    gap, last_gap : float
+        The gap that the last epoch over all rows told, and the last one.
+    epochs, active : int
+        Epochs of the last call, and rows that the next one begins with.
+    """
+
+    cdef Ascent at
+    cdef Matrix_double doubles
+    cdef Matrix_float floats
+    cdef int stored, noisy
+    cdef bint single
+    cdef double pull
+    cdef Py_ssize_t n
+    cdef object held
+    cdef Py_ssize_t[::1] active_rows
+    cdef readonly double gap, value
+    cdef double shrunk, whole
+    cdef readonly Py_ssize_t epochs
+
+    def __init__(
+        self, X, y, targets, weights, radii, squares, double beta, double pull, alpha, d,
+        double s, double b, double balance, double value, uint64_t seed,
+    ):
+        cdef const double[::1] v
+        cdef double[::1] changing
+        cdef Py_ssize_t[::1] runs
+        self.n = len(y)
+        self.active_rows = np.arange(self.n)
+        runs = np.empty(self.n // RUN + 2, dtype=np.intp)
+        self.held = [y, targets, weights, radii, squares, alpha, d, runs]
+        v = y
+        self.at.y = &v[0]
+        v = targets
+        self.at.targets = &v[0]
+        v = weights
+        self.at.weights = &v[0]
+        v = radii
+        self.at.radii = &v[0]
+        v = squares
+        self.at.squares = &v[0]
+        changing = alpha
+        self.at.alpha = &changing[0]
+        changing = d
+        self.at.d = &changing[0]
+        self.at.n_features = changing.shape[0]
+        self.at.norm2 = max(float(np.dot(d, d)), 0.0)
+        self.at.runs = &runs[0]
+        self.at.active = &self.active_rows[0]
+        self.at.beta, self.at.s, self.at.b, self.at.balance = beta, s, b, balance
+        self.at.random, self.pull = seed, pull
+        self.noisy = bool(s > 0 or np.any(radii))
+        self.value, self.gap, self.epochs = value, INFINITY, 0
+        self._read(X)
+        self.visit_all()
+
+    def _read(self, X):
+        """Take the addresses of the rows."""
+        cdef const double[::1] doubles
+        cdef const float[::1] floats
+        cdef const int32_t[::1] i32
+        cdef const int64_t[::1] i64
+        cdef const void *indices = NULL
+        cdef const void *indptr = NULL
+        next_row = next_column = 0
+        if sp.issparse(X):
+            data = X.data
+            self.stored = SPARSE_32
+            if X.indices.dtype == np.int32:
+                i32 = X.indptr
+                indptr = &i32[0]
+                i32 = X.indices
+                indices = &i32[0] if X.nnz else NULL
+            else:
+                self.stored = SPARSE_64
+                i64 = X.indptr
+                indptr = &i64[0]
+                i64 = X.indices
+                indices = &i64[0] if X.nnz else NULL
         else:
-            ahead = INFINITY if slope > 0.0 else -INFINITY
-        if not low < ahead < high:
-            if at_edge:
-                ahead = 0.5 * (low + high)
-            else:  # the edge of the box that the slope points to
-                ahead = min(max(ahead, low), high)
-                at_edge = True
-        if ahead == t:
-            break
-        t = ahead
-        slope = slope_at(t, along, square, norm2, s, radius, linear, beta, &curvature)
-        if slope > 0.0:
-            low = t
+            if not (X.flags.c_contiguous or X.flags.f_contiguous):
+                X = np.ascontiguousarray(X)
+            self.stored = CONTIGUOUS if X.flags.c_contiguous else STRIDED
+            data = X.ravel(order="K")
+            next_row, next_column = (X.shape[1], 1)
+            if self.stored == STRIDED:
+                next_row, next_column = 1, X.shape[0]
+        self.held += [X, data]
+        self.single = data.dtype == np.float32
+        if self.single:
+            floats = data
+            self.floats.data = &floats[0] if data.size else NULL
+            self.floats.indices, self.floats.indptr = indices, indptr
+            self.floats.next_row, self.floats.next_column = next_row, next_column
         else:
-            high = t
-        if fabs(slope) <= tiny or low == high:
-            break
-    return t
+            doubles = data
+            self.doubles.data = &doubles[0] if data.size else NULL
+            self.doubles.indices, self.doubles.indptr = indices, indptr
+            self.doubles.next_row, self.doubles.next_column = next_row, next_column
 
+    cdef void visit_all(self) noexcept nogil:
+        """Let the next epoch visit all rows."""
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            self.active_rows[i] = i
+        self.at.n_active = self.n
+        self.at.below = self.at.above = INFINITY
 
-cdef inline double slope_at(
-    double t,
-    double along,
-    double square,
-    double norm2,
-    double s,
-    double radius,
-    double linear,
-    double beta,
-    double *curvature,
-) noexcept nogil:
-    """The derivative of D along the coordinate at t; minus the second is written."""
-    cdef double q = sqrt(max(norm2 + t * (2.0 * along + t * square), 0.0))
-    cdef double length = q - max(s + t * radius, 0.0)  # ‖w‖ at t
-    cdef double rate, slope
-    if length <= 0.0:
-        curvature[0] = beta
-        return linear - t * beta
-    rate = (along + t * square) / q
-    slope = rate - radius  # of ‖w‖ in t
-    curvature[0] = beta + slope * slope + length * max(square - rate * rate, 0.0) / q
-    return linear - t * beta - length * slope
+    @property
+    def s(self):
+        return self.at.s
 
+    @property
+    def b(self):
+        return self.at.b
 
-# -- rows ------------------------------------------------------------------------------
+    @property
+    def balance(self):
+        return self.at.balance
 
+    def penalise(self, double beta, double pull):
+        """Go on with another β and λβ, from the same b."""
+        self.at.beta, self.pull = beta, pull
 
-cdef inline double dot_row(
-    const real *data,
-    const index *indices,
-    const index *indptr,
-    Py_ssize_t next_row,
-    Py_ssize_t next_column,
-    Py_ssize_t i,
-    const double *d,
-    Py_ssize_t size,
-) noexcept nogil:
-    """⟨x_i,d⟩, four partial sums at a time."""
-    cdef double sums[4]
-    cdef double total = 0.0
-    cdef Py_ssize_t j, p = 0
-    if next_row > 0 and next_column == 1:
-        return dot(data + i * next_row, d, size)
-    for j in range(4):
-        sums[j] = 0.0
-    if next_row > 0:
-        data += i * next_row
-        while p + 4 <= size:
-            for j in range(4):
-                sums[j] += d[p + j] * data[(p + j) * next_column]
-            p += 4
-        while p < size:
-            total += d[p] * data[p * next_column]
-            p += 1
-    else:
-        p, size = indptr[i], indptr[i + 1]
-        while p + 4 <= size:
-            for j in range(4):
-                sums[j] += d[indices[p + j]] * data[p + j]
-            p += 4
-        while p < size:
-            total += d[indices[p]] * data[p]
-            p += 1
-    return total + ((sums[0] + sums[1]) + (sums[2] + sums[3]))
+    @property
+    def last_gap(self):
+        return self.at.gap
 
+    @property
+    def active(self):
+        return self.at.n_active
 
-cdef inline double dot(const real *x, const double *d, Py_ssize_t size) noexcept nogil:
-    """⟨x,d⟩, eight partial sums at a time."""
-    cdef double sums[8]
-    cdef double total = 0.0
-    cdef Py_ssize_t j, p = 0
-    for j in range(8):
-        sums[j] = 0.0
-    while p + 8 <= size:
-        for j in range(8):
-            sums[j] += d[p + j] * x[p + j]
-        p += 8
-    while p < size:
-        total += d[p] * x[p]
-        p += 1
-    for j in range(8):
-        total += sums[j]
-    return total
+    def run(self, Py_ssize_t most_epochs, double most_entries, double tol):
+        """Sweep until about `tol` times the objective is left of the gap.
 
+        Ends after so many epochs or once so many entries are read, too. Rows that were
+        left out come back once the others have a gap of half of what is asked for; or
+        a tenth of that of all rows, and two epochs over all would have cost as much.
 
-cdef inline void add_row(
-    const real *data,
-    const index *indices,
-    const index *indptr,
-    Py_ssize_t next_row,
-    Py_ssize_t next_column,
-    Py_ssize_t i,
-    double step,
-    double *d,
-    Py_ssize_t size,
-) noexcept nogil:
-    """d += step·x_i."""
-    cdef Py_ssize_t p
-    data += i * next_row
-    if next_row == 0:
-        for p in range(indptr[i], indptr[i + 1]):
-            d[indices[p]] += step * data[p]
-    elif next_column == 1:
-        for p in range(size):
-            d[p] += step * data[p]
-    else:
-        for p in range(size):
-            d[p] += step * data[p * next_column]
-
-
-# -- random orders ---------------------------------------------------------------------
-
-
-cdef inline uint64_t below(uint64_t *random, uint64_t n) noexcept nogil:
-    """A number below n < 2³² from splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
-    cdef uint64_t z
-    random[0] += <uint64_t> 0x9E3779B97F4A7C15
-    z = random[0]
-    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
-    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
-    z = z ^ (z >> 31)
-    return ((z >> 32) * n) >> 32
-
-
-cdef inline void shuffle(
-    Py_ssize_t *order, Py_ssize_t n, uint64_t *random
-) noexcept nogil:
-    """Write a random order of range(n) (Fisher and Yates, from inside out)."""
-    cdef Py_ssize_t k, j
-    for k in range(n):
-        j = below(random, k + 1)
-        order[k] = order[j]
-        order[j] = k
+        Returns the entries read and the rows visited.
+        """
+        cdef Py_ssize_t k = 0, visited
+        cdef double entries = 0.0, rows = 0.0, left
+        cdef bint few
+        with nogil:
+            while k == 0 or (k < most_epochs and entries < most_entries):
+                visited = self.at.n_active
+                if self.single:
+                    epoch_float(&self.floats, &self.at, self.stored, self.noisy)
+                else:
+                    epoch_double(&self.doubles, &self.at, self.stored, self.noisy)
+                self.at.b = self.at.beta * self.at.balance + self.pull * self.at.b
+                self.value += self.at.rise
+                entries, rows, k = entries + self.at.entries, rows + visited, k + 1
+                left = tol * (self.value + self.at.gap)
+                if visited == self.n:
+                    self.gap, self.whole, self.shrunk = self.at.gap, self.at.entries, 0
+                    if self.gap <= left:
+                        break
+                    continue
+                self.shrunk += self.at.entries
+                few = self.shrunk >= 2 * self.whole and self.at.gap <= 0.1 * self.gap
+                if few or self.at.gap <= 0.5 * left or self.at.n_active == 0:
+                    self.visit_all()
+        self.epochs = k
+        return entries, rows

@@ -50,7 +50,7 @@ class SumOfBoxes(SumOfSets):
 
     down: np.ndarray
     up: np.ndarray
-    size: float  # Σ a_iL_i
+    size: float  # Σ a_iL_i of the samples
     rounding: float  # bound on the errors of both ends, relative to `size`
 
     @classmethod
@@ -84,6 +84,9 @@ class SumOfBoxes(SumOfSets):
 
     def support_error(self, w):
         return self.rounding * self.size * float(np.linalg.norm(w))
+
+    def lipschitz(self, n_features):
+        return self.size
 
     def inscribed(self, n_features):
         least = np.minimum(self.down, self.up)
@@ -136,9 +139,7 @@ class SumOfEllipsoids(SumOfSets):
             tuple((bars.restricted(columns), a) for bars, a in self.parts)
         )
 
-    @property
-    def size(self) -> float:  # type: ignore[override]
-        """Σ a_iL_i."""
+    def lipschitz(self, n_features):
         return sum(float(a @ bars.lipschitz(bars.d)) for bars, a in self.parts)
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wideberth.noise import as_shape
-from wideberth.noise.read_errors import in_the_middle
+from wideberth.noise.reading import in_the_middle
 from wideberth.plotting.display import Display
 
 

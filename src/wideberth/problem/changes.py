@@ -40,7 +40,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from wideberth.noise import as_shape
-from wideberth.noise.read_errors import in_order_of, with_errors
+from wideberth.noise.reading import errors_beside, in_order_of
 from wideberth.noise.sets import Sets
 from wideberth.problem.arrays import host
 from wideberth.problem.certificate import PROVABLE, Certificate
@@ -201,7 +201,7 @@ def build_problem(X, y, statement: Statement, factor: float | None = 1.0) -> Pre
     X_err = None if X_err is None else in_order_of(X_err, X)
     X, size = measured_data(X)
     if X_err is not None:
-        bars = with_errors(X, X_err, statement.error_shape, noise, names)
+        bars = errors_beside(X, X_err, statement.error_shape, names, noise)
         return presolve(Problem.from_matrix(X, y, bars, statement), factor=factor)
     shape = as_shape(noise, X.shape[1], names)
     axes, shape = shape.axes, shape.principal

@@ -354,7 +354,7 @@ class Groups:
             mass=mass,
             rounding=(gamma(length + 8) + rows.combine_rounding) * mass,
             largest_norm=float(rows.norms().max()),
-            largest_noise=float(problem.radii[far].max()),
+            largest_lipschitz=float(problem.noise.lipschitz(rows.d)[far].max()),
             largest_target=float(np.abs(problem.targets[far]).max()),
         )
         assert known is not None

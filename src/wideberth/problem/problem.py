@@ -31,7 +31,7 @@ from functools import cached_property
 import numpy as np
 
 from wideberth.noise import as_noise
-from wideberth.noise.read_errors import in_order_of, in_the_middle, with_errors
+from wideberth.noise.reading import errors_beside, in_order_of, in_the_middle
 from wideberth.noise.sets import Noise, Sets, SumOfSets
 from wideberth.problem.arrays import (
     at_least,
@@ -89,9 +89,9 @@ class Folded:
     rounding: float = 0.0
     #: Most roundings that a term of these sums went through (`rounding.chain`).
     chain: float = 0.0
-    #: The largest ‖z_i‖, and the largest of the noise (`Noise.norm_factors`).
+    #: The largest ‖z_i‖, and the largest L_i (`Noise.lipschitz`).
     largest_norm: float = 0.0
-    largest_noise: float = 0.0
+    largest_lipschitz: float = 0.0
     #: Σ c_iρ_iU_i; None where no sample moves.
     noise: SumOfSets | None = None
     #: Σ c_i|m_i|, Σ c_i and the largest |m_i|.
@@ -115,7 +115,7 @@ class Folded:
             self.rounding + other.rounding + gamma(1) * (self.mass + other.mass),
             max(self.chain, other.chain) + 1,
             max(self.largest_norm, other.largest_norm),
-            max(self.largest_noise, other.largest_noise),
+            max(self.largest_lipschitz, other.largest_lipschitz),
             noise[0] + noise[1] if len(noise) == 2 else noise[0] if noise else None,
             self.size + other.size,
             self.weight + other.weight,
@@ -197,7 +197,7 @@ class Problem:
         sets: Sets = as_noise(noise, X.shape[1], names)
         if X_err is not None:
             X_err = in_order_of(X_err, given)
-            sets = with_errors(X, X_err, statement.error_shape, noise, names)
+            sets = errors_beside(X, X_err, statement.error_shape, names, noise)
         return cls.from_matrix(X, y, sets, statement)
 
     @classmethod
@@ -351,7 +351,6 @@ class Problem:
         """
         w = check_vector(w, self.rows.d, "w", finite=False)
         margins = self.rows.margins(w) if margins is None else margins
-        omega = self.noise.sets.norm(w)
         supports = self.noise.supports(w)
         slack = self.targets - margins
         slack += supports
@@ -369,7 +368,7 @@ class Problem:
             value += fold.total - float(fold.d @ w) - fold.balance * b
         value += noise
         scale = max(value, self.least_scale)
-        return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding, scale)
+        return PrimalPoint(w, b, margins, slack, hinge, value, rounding, scale)
 
     def slack(self, w: np.ndarray, b: float) -> np.ndarray:
         """m_i − ψ_i(w,b) alone."""
@@ -534,7 +533,8 @@ class Problem:
         T‖z_i‖ for rows that were rotated to the principal axes of the noise, and what
         its own axes or factors are off by (see `covariance`).
         """
-        errors, turned = self.noise.axes_errors(rows), self.noise.sets.rotation_error
+        errors, turned = self.noise.axes_errors, self.noise.sets.rotation_error
+        errors = errors[rows] if np.ndim(errors) else errors
         return errors + turned * self.rows.norms()[rows] if turned else errors
 
     @cached_property
@@ -549,15 +549,10 @@ class Problem:
         return max(largest(self.rows.norms()), self._fold("largest_norm"))
 
     @cached_property
-    def largest_noise(self) -> float:
-        """The largest b_i with κ_i(w) ≤ b_iN(w), folded samples included."""
-        own = self.noise.norm_factors(self.rows.d)
-        return max(largest(own), self._fold("largest_noise"))
-
-    @property
     def largest_lipschitz(self) -> float:
         """The largest L_i, folded samples included."""
-        return self.largest_noise * self.noise.sets.norm_lipschitz(self.rows.d)
+        own = self.noise.lipschitz(self.rows.d)
+        return max(largest(own), self._fold("largest_lipschitz"))
 
 
 def _hinge(weights, slack):

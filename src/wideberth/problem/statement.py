@@ -20,7 +20,7 @@ from wideberth.problem.validation import check_number, radius_or_default, short
 T = TypeVar("T")
 
 
-def chosen(cls: type[T], given: Mapping[str, object]) -> T:
+def from_keywords(cls: type[T], given: Mapping[str, object]) -> T:
     """A `Statement`, or other dataclass, of the arguments that are named like fields.
 
     Functions that take such keywords hand over their `locals()`.

@@ -50,7 +50,7 @@ class Control:
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
     `screening` names the safe region that decides about samples, or is None; `random`
     is the only source of random numbers. `rows_needed` are the rows of the last working
-    set, where the first one was too small.
+    set, where the first one was too small. `solver` names the one that is at work.
     """
 
     tol: float = 1e-6
@@ -64,6 +64,7 @@ class Control:
     aim: float = np.inf
     screening: str | None = "ellipsoid"
     rows_needed: int = 0
+    solver: str = ""
     random: Random = field(default_factory=Random)
 
     @property

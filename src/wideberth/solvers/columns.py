@@ -28,7 +28,7 @@ from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.batches import Proof
 from wideberth.solvers.driver import Rounds
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.shrinking import assume, unsettled, wrongly_settled
+from wideberth.solvers.shrinking import fix_far_rows, near_margin, wrongly_fixed
 
 if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
@@ -139,7 +139,7 @@ class ColumnRounds(Rounds[Columns]):
             return None
         new, near = self._wanted(found.dual, columns), self._near(found.dual)
         self.goal = self._next_goal(new)
-        wrong = wrongly_settled(part.work, found.point.slack) & (problem.weights > 0)
+        wrong = wrongly_fixed(part.work, found.point.slack) & (problem.weights > 0)
         self.kept |= wrong
         if wrong.any() or not part.moving or new.size > LITTLE * columns.size:
             return Columns.of(problem, np.union1d(columns, new))
@@ -176,9 +176,9 @@ class ColumnRounds(Rounds[Columns]):
             self.control.steps += 1
             if not engine.step():
                 return False
-            near = unsettled(engine, self.kept[part.work.free])
+            near = near_margin(engine, self.kept[part.work.free])
             if near is not None:
-                part.work = part.work.shrink(assume(near, engine.slack))
+                part.work = part.work.shrink(fix_far_rows(near, engine.slack))
                 engine.shrink(near, part.work.problem)
         return False
 

@@ -1,41 +1,48 @@
 """What work costs: the one model of time that choices between methods go by.
 
-The unit is one stored entry of the data in one product with a vector, which waits for
-memory. In this unit, with BLAS_SPEEDUP multiplications of a dense product of matrices
-to the entry:
+The unit is one stored entry of a dense row that is swept. In this unit, with e entries
+in a row of the data and m = min(n, d),
 
-    product with all rows         entries(X)
-    Gram matrix of k rows         k/n · gram_passes · entries(X)
-    factor of size m = min(n, d)  m³ / (3 · BLAS_SPEEDUP)
-    Newton's method               a dozen of steps, each with a Gram matrix and a
-                                  factor, and products with all rows
+    product with k rows        k·e
+    sweep over k rows          k·(e + 50), and 300 for 50 under noise
+    Gram matrix of k rows      k·m·e / BLAS_SPEEDUP, of sparse rows what they store
+    factor                     m³ / (3 · BLAS_SPEEDUP)
+    Newton's method on k rows  5 products with all n rows and 300·n for vectors of that
+                               length; 20 products and 2 Gram matrices of the k rows; a
+                               dozen factors; and some calls
 
-Nothing here is measured while a program runs: the same call makes the same choice.
+An entry of a sparse row counts three times. The figures are those of 20 tables
+(`make bench-choice`), which take from half to twice what is said here; choices are made
+by ratios that are seldom as near. Nothing is measured while a program runs: the same
+call makes the same choice.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from wideberth.problem import Problem
+from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES
 from wideberth.problem.rows import BLAS_SPEEDUP
 
 #: Products over the rows in a step of Newton's method: a Gram matrix and five more.
 STEP_PRODUCTS = 6
-#: Steps of Newton's method on a working set, each with a Gram matrix and a factor.
-_STEPS = 12
-#: Time of the calls of NumPy for a solution by Newton's method, in entries: 2 ms (flat
-#: from 1e6 to 5e6 on 4 601×57 and 10 000×50).
-_CALLS = 2e6
-#: Products with all rows that Newton's method takes from nothing, and from a start on
-#: few of them (`make bench-choice`).
-_FROM_NOTHING, _FROM_START = 100, 3
-#: Share of these and of the Gram matrices where the hinge is smoothed (`make
-#: bench-choice`).
-_SMOOTHED = 0.5
-#: Entries in which a sample is swept once, and in which all rows are looked at between
-#: sweeps, for each that they store (`make bench-choice`).
-_SWEPT, _LOOKED_AT = 3, 2
+#: Entries of dense rows in the time that one of sparse rows takes.
+_SPARSE = 3
+#: Entries in the time that a sweep takes for a row beside those that it stores, without
+#: and with noise.
+_SWEPT_ROW, _NOISY_ROW = 50, 300
+#: What Newton's method takes: products with all rows, entries for vectors for each of
+#: them, products and Gram matrices of the rows near the margin, and factors.
+_WHOLE, _NEWTON_ROW, _PRODUCTS, _GRAMS, _FACTORS = 5, 300, 20, 2, 12
+#: Entries in the time of its calls, compiled, 0.1 ms, and from NumPy, 1 ms.
+_COMPILED_CALLS, _CALLS = 3e5, 3e6
+#: Largest number of entries of a dense table that the compiled method takes, 8 MB of
+#: float64 (20 000×50 takes a half to all of the time that rounds or sweeps take).
+_MOST_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -44,15 +51,19 @@ class Cost:
 
     problem: Problem
 
-    @property
+    @cached_property
     def product(self) -> float:
         """A product with all rows."""
-        return float(max(self.problem.rows.entries(), 1))
+        return self._entry * max(self.problem.rows.entries(), 1)
+
+    @cached_property
+    def _entry(self) -> float:
+        return 1.0 if isinstance(self.problem.rows.X, np.ndarray) else _SPARSE
 
     def gram(self, rows: float | None = None) -> float:
         """A Gram matrix of so many rows, or of all."""
-        n = self.problem.n
-        whole = self.problem.rows.gram_passes() * self.product
+        n, d = self.problem.n, self.problem.rows.d
+        whole = self.problem.rows.gram_passes() * self.product * min(1.0, n / d)
         return whole if rows is None else whole * rows / max(n, 1)
 
     def rows_for(self, entries: float) -> float:
@@ -64,16 +75,27 @@ class Cost:
         """A factor of the system of Newton's method."""
         return min(self.problem.n, self.problem.rows.d) ** 3 / (3 * BLAS_SPEEDUP)
 
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether the compiled interior-point method takes a table of this size."""
+        n, d = self.problem.n, self.problem.rows.d
+        most = _MOST_ENTRIES if self._entry == 1.0 else CACHED_ENTRIES
+        return d <= FEW_FEATURES and n * d <= most
+
     def newton(self, rows: float) -> float:
-        """Newton's method on so many of the rows, from a start."""
-        steps = _STEPS * (self.gram(rows) + self.factor)
-        return steps + _FROM_START * self.product + _CALLS
+        """Newton's method on so many of the rows, those near the margin."""
+        n = max(self.problem.n, 1)
+        whole = _WHOLE * self.product + _NEWTON_ROW * n
+        part = _PRODUCTS * self.product * rows / n + _GRAMS * self.gram(rows)
+        calls = _COMPILED_CALLS if self.is_small else _CALLS
+        return whole + part + _FACTORS * self.factor + calls
 
-    def newton_from_nothing(self, smoothed: bool) -> float:
-        """Newton's method on all rows."""
-        whole = _STEPS * self.gram() + _FROM_NOTHING * self.product
-        return (_SMOOTHED if smoothed else 1.0) * whole + _STEPS * self.factor
+    @property
+    def screening(self) -> float:
+        """A certificate, and what it decides."""
+        return 2 * self.product + _NEWTON_ROW * self.problem.n + _COMPILED_CALLS
 
-    def sweeps(self, swept: float, epochs: float, rounds: float) -> float:
-        """So many epochs over rows of `swept` entries, in rounds that look at all."""
-        return _SWEPT * swept * epochs + _LOOKED_AT * self.product * rounds
+    def sweeps(self, entries: float, rows: float) -> float:
+        """Sweeps that read so many entries of so many rows."""
+        noisy = bool(self.problem.radii.any())
+        return self._entry * entries + (_NOISY_ROW if noisy else _SWEPT_ROW) * rows

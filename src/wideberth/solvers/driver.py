@@ -20,7 +20,7 @@ several (`batches.py`), and a working set of theirs is solved by the loop in mem
 Where too many rows are near the margin to be held, a sample of them is step 1 again, or
 all rows come in groups (`problem/merge.py`). Where many rows are tied at the margin no
 working set is small: the central path of a sample is carried over to all rows
-(`tied.py`).
+(`shrinking.py`).
 
 `Rounds` is the loop itself, with the best points and the rule that ends it. `Driver`
 restricts the problem to some of its rows, `columns.py` to some of its columns.
@@ -73,8 +73,8 @@ from wideberth.solvers.shrinking import (
     nearest_width,
     solve_alone,
     solve_groups,
+    solve_where_tied,
 )
-from wideberth.solvers.tied import solve_where_tied
 from wideberth.solvers.work import Work
 
 #: Number of crossed rows, per row of the working set, beyond which a round tells only

@@ -343,25 +343,35 @@ class InteriorPoint:
         −dual_slack·multiplier·r(1+r). Returned are dx, r, multiplier·r(1+r), and what
         that adds to the right-hand side.
         """
-        rates = self.xp.empty_like(self.dual_slack)
-        lifts = self.xp.empty_like(self.dual_slack)
+        parts = []
 
         def lift(J, share):
-            rate = self.signs * share / self.dual_slack[:, J]
-            rates[:, J] = rate
-            lifts[:, J] = self.multiplier[:, J] * rate * (1.0 + rate)
-            return theta[J] * (lifts[1, J] - lifts[0, J])
+            rate = self.signs * share
+            rate /= self.dual_slack[:, J]
+            lifted = 1.0 + rate
+            lifted *= rate
+            lifted *= self.multiplier[:, J]
+            parts.append((rate, lifted))
+            return theta[J] * (lifted[1, :] - lifted[0, :])
 
         def weigh(J, change):
-            return lift(J, weights[J] * (residual[J] - change))
+            share = residual[J] - change
+            share *= weights[J]
+            return lift(J, share)
 
         if isinstance(self.factor, ThinFactor):
             dx, share = self._solve_rows(right, theta, residual)
             lift(slice(None), share)
-            return dx, rates, lifts, 0.0
+            return dx, *parts[0], 0.0
         assert self.factor is not None
         dx = self.factor.solve(right + sums[0])
-        return dx, rates, lifts, self.block.along(dx, weigh)
+        corrected = self.block.along(dx, weigh)
+        if len(parts) == 1:
+            return dx, *parts[0], corrected
+        rates, lifts = (
+            self.xp.concat(each, axis=1) for each in zip(*parts, strict=True)
+        )
+        return dx, rates, lifts, corrected
 
     def _correct(self, dx: np.ndarray, rate, lifts):
         """μ that the step aims at, by Mehrotra's rule, and what the block aims at.

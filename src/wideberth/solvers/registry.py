@@ -24,7 +24,7 @@ from wideberth.solvers.cost import Cost
 from wideberth.solvers.newton import Newton, smoothing_pays
 from wideberth.solvers.sampling import sample_size
 from wideberth.solvers.small import Small, is_small
-from wideberth.solvers.sweeps import Coordinate
+from wideberth.solvers.sweeps import Coordinate, SweepsFirst
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
@@ -32,6 +32,8 @@ _BUILT_IN: dict[str, Solver] = {
 }
 #: Newton's method where "auto" chooses it for small problems.
 _SMALL = Small()
+#: Where "auto" begins with sweeps.
+_SWEEPS = SweepsFirst()
 _ADDED: dict[str, Solver] = {}
 
 #: Largest Σc_i‖z_i‖² for each feature at which sweeps over the samples are taken for
@@ -123,6 +125,8 @@ def choose_solver(
     """
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)
+    if not along_path and _SWEEPS.supports(problem) is None:
+        return _SWEEPS
     if is_small(problem):
         return _SMALL
     columns = _BUILT_IN["columns"]

@@ -19,27 +19,22 @@ from wideberth.kernels.interior import Kind, SmallProblem, minimise
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import (
-    CACHED_ENTRIES,
     COPY_SHARE,
-    FEW_FEATURES,
     LITTLE,
     MOST_STEPS,
 )
 from wideberth.solvers.base import Control
 from wideberth.solvers.blocks import LEAST_DISTANCE, START_INSIDE
-from wideberth.solvers.cost import STEP_PRODUCTS
+from wideberth.solvers.cost import STEP_PRODUCTS, Cost
 from wideberth.solvers.estimate import (
     ESTIMATE_PRODUCTS,
     can_be_estimated,
     estimated_slacks,
 )
 from wideberth.solvers.interior import TO_BOUNDARY
-from wideberth.solvers.newton import Newton
+from wideberth.solvers.newton import WALK_RESERVE, Newton
 from wideberth.solvers.shrinking import ROWS_PER_FEATURE, SETTLED_MOVES
 
-#: Largest number of entries of a dense table that is taken, 8 MB of float64 (20 000×50
-#: takes a half to all of the time that rounds or sweeps take).
-_MOST_ENTRIES = 1 << 20
 #: Largest number of entries at which steps on all rows take no longer than an estimate
 #: of their slacks and steps on few (569×30 takes half the time, 4 000×20 and 4 601×57
 #: as long, 1 797×64 and 20 000×50 up to twice and four times as long).
@@ -56,11 +51,9 @@ _STEERING = {
 
 def is_small(problem: Problem) -> bool:
     """Whether the compiled method takes the problem: known noise and a small table."""
-    n, d = problem.n, problem.rows.d
-    if not problem.noise.proportional or is_foreign(problem.y) or d > FEW_FEATURES:
+    if not problem.noise.proportional or is_foreign(problem.y):
         return False
-    dense = isinstance(problem.rows.X, np.ndarray)
-    if n * d > (_MOST_ENTRIES if dense else CACHED_ENTRIES):
+    if not Cost(problem).is_small:
         return False
     shape = problem.noise.shape
     return shape.dual_order in (1.0, 2.0) and hasattr(shape, "scales")
@@ -130,7 +123,7 @@ def _minimised(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """x = (w, t, b), α, and the relative gap that the steps got to."""
     n, least = problem.n, ROWS_PER_FEATURE * problem.rows.d
-    few, many = max(few, int(LITTLE * n)), int(COPY_SHARE * n)
+    few, many = max(int(WALK_RESERVE * few), int(LITTLE * n)), int(COPY_SHARE * n)
     small = _small_problem(problem)
     x, share, steps, read, gap = minimise(
         small, goal, _STEERING, least, many, slack, few

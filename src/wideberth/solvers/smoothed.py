@@ -188,7 +188,8 @@ class Smoothed(ExtendedRows):
     def _differentiate(self) -> None:
         """The gradient there, by one product."""
         problem, point = self.problem, self.point
-        self.normal = problem.noise.shape.maximizer(point.w)  # Ω'(w)
+        shape = problem.noise.shape
+        self.omega, self.normal = shape.support(point.w), shape.maximizer(point.w)
         self.combined = problem.rows.combine(self.alpha)
         lifted = np.concatenate((self.combined, self.alpha @ self.extras))
         self.total = lifted + self.folded  # (d, −s, Σα_i y_i)
@@ -226,11 +227,10 @@ class Smoothed(ExtendedRows):
 
     def _noise_curvature(self) -> tuple[float, np.ndarray | float]:
         """Of sΩ'' = r(diag(τ²) − Ω'Ω'ᵀ): r, and τ²."""
-        omega = self.point.omega
-        if not self.noisy or omega <= 0:
+        if not self.noisy or self.omega <= 0:
             return 0.0, 0.0
         s = -float(self.total[self.problem.rows.d])
-        return s / omega, self.problem.noise.shape.squares
+        return s / self.omega, self.problem.noise.shape.squares
 
     # -- one step --------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class Smoothed(ExtendedRows):
 
         None where there is no way down.
         """
-        if self.noisy and self.point.omega <= 0:  # a kink: the steepest descent
+        if self.noisy and self.omega <= 0:  # a kink: the steepest descent
             step = self._steepest()
             return np.inf if step.any() and self._move(step) else None
         inside = np.flatnonzero((self.share > 0) & (self.share < 1))

@@ -150,10 +150,10 @@ class Work:
         w, b, none = self.question.w, self.question.b, np.empty(0)
         (hinge, rounding), penalty = self.loss(), self.batches.intercept or 0.0
         value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
-        sets, norm = self.batches.sets, self.batches.sets.norm(w)
-        noise = sets.penalty(self.batches.penalty, w.size).support(w)
+        penalty_set = self.batches.sets.penalty(self.batches.penalty, w.size)
+        noise = penalty_set.support(w)
         value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
-        return PrimalPoint(w, b, none, norm, none, hinge, value, rounding, value)
+        return PrimalPoint(w, b, none, none, hinge, value, rounding, value)
 
     def loss(self) -> tuple[float, float]:
         """Σ c_i [u_i]_+ over all rows at the point of the pass, and its rounding."""

@@ -1,0 +1,233 @@
+/* Rows of one type of numbers, REAL: products with them and an epoch over them. It is
+   included by `sweeps.h` once for each type. */
+
+typedef struct {
+    const REAL *data;
+    ptrdiff_t next_row, next_column; /* 0 for CSR */
+    const void *indices, *indptr;
+} NAMED(Matrix);
+
+/* ⟨x,d⟩, eight partial sums at a time. */
+INLINED double NAMED(dot)(const REAL *x, const double *d, ptrdiff_t size)
+{
+    double sums[8] = {0}, total = 0;
+    ptrdiff_t p = 0;
+    for (; p + 8 <= size; p += 8)
+        for (int j = 0; j < 8; j++)
+            sums[j] += d[p + j] * x[p + j];
+    if (p + 4 <= size) {
+        for (int j = 0; j < 4; j++)
+            sums[j] += d[p + j] * x[p + j];
+        p += 4;
+    }
+    for (; p < size; p++)
+        total += d[p] * x[p];
+    for (int j = 0; j < 4; j++)
+        sums[j] += sums[j + 4];
+    return total + ((sums[0] + sums[2]) + (sums[1] + sums[3]));
+}
+
+INLINED double NAMED(dot_strided)(const REAL *x, ptrdiff_t stride, const double *d,
+                                  ptrdiff_t size)
+{
+    double sums[4] = {0}, total = 0;
+    ptrdiff_t p = 0;
+    for (; p + 4 <= size; p += 4)
+        for (int j = 0; j < 4; j++)
+            sums[j] += d[p + j] * x[(p + j) * stride];
+    for (; p < size; p++)
+        total += d[p] * x[p * stride];
+    return total + ((sums[0] + sums[2]) + (sums[1] + sums[3]));
+}
+
+#define SPARSE_ROWS(INDEX)                                                             \
+    INLINED double NAMED(dot_##INDEX)(const REAL *x, const INDEX *at, ptrdiff_t size,  \
+                                      const double *d)                                 \
+    {                                                                                  \
+        double sums[4] = {0}, total = 0;                                               \
+        ptrdiff_t p = 0;                                                               \
+        for (; p + 4 <= size; p += 4)                                                  \
+            for (int j = 0; j < 4; j++)                                                \
+                sums[j] += d[at[p + j]] * x[p + j];                                    \
+        for (; p < size; p++)                                                          \
+            total += d[at[p]] * x[p];                                                  \
+        return total + ((sums[0] + sums[2]) + (sums[1] + sums[3]));                    \
+    }                                                                                  \
+    INLINED void NAMED(add_##INDEX)(const REAL *x, const INDEX *at, ptrdiff_t size,    \
+                                    double step, double *d)                            \
+    {                                                                                  \
+        for (ptrdiff_t p = 0; p < size; p++)                                           \
+            d[at[p]] += step * x[p];                                                   \
+    }
+
+SPARSE_ROWS(int32_t)
+SPARSE_ROWS(int64_t)
+#undef SPARSE_ROWS
+
+/* How rows are stored; a constant wherever it is an argument. */
+#ifndef STORED
+#define STORED
+enum { CONTIGUOUS, STRIDED, SPARSE_32, SPARSE_64 };
+#endif
+
+/* One epoch: D is maximised over each α_i of the active rows, in random order; rows
+   that `below` and `above` tell to leave are taken out of the active ones. */
+INLINED void NAMED(any_epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, int noisy)
+{
+    const REAL *data = X->data;
+    const int32_t *indices32 = X->indices, *indptr32 = X->indptr;
+    const int64_t *indices64 = X->indices, *indptr64 = X->indptr;
+    double *restrict d = at->d, *alpha = at->alpha;
+    const double beta = at->beta, below = at->below, above = at->above;
+    ptrdiff_t size = at->n_features, n_active = at->n_active, *active = at->active;
+    ptrdiff_t cut = (ptrdiff_t)number_below(&at->random, RUN), first = 0, kept = 0;
+    ptrdiff_t n_runs = (n_active + cut + RUN - 1) / RUN;
+    double asks_down = 0, asks_up = 0, gap = 0, rise = 0, entries = 0;
+    double length = noisy ? norm_of_w(at) : 0;
+    for (ptrdiff_t k = 0; k < n_runs; k++) { /* Fisher and Yates, from inside out */
+        ptrdiff_t j = (ptrdiff_t)number_below(&at->random, k + 1);
+        at->runs[k] = at->runs[j];
+        at->runs[j] = k;
+    }
+    for (ptrdiff_t r = 0; r < n_runs; r++) {
+        ptrdiff_t k = at->runs[r] * RUN - cut, stop = k + RUN, ahead = -1;
+        if (r + 1 < n_runs)
+            ahead = at->runs[r + 1] * RUN - cut;
+        if (k < 0)
+            k = 0;
+        if (stop > n_active)
+            stop = n_active;
+        for (; k < stop; k++, ahead++) {
+            ptrdiff_t i = active[k];
+            double y = at->y[i], old = alpha[i], c = at->weights[i], along, u, step;
+            double square = at->squares[i], curvature = 0;
+            double linear = at->targets[i] - y * at->b;
+            const REAL *x;
+            if (stored == SPARSE_32) {
+                first = indptr32[i];
+                size = indptr32[i + 1] - first;
+                along = NAMED(dot_int32_t)(data + first, indices32 + first, size, d);
+            } else if (stored == SPARSE_64) {
+                first = indptr64[i];
+                size = indptr64[i + 1] - first;
+                along = NAMED(dot_int64_t)(data + first, indices64 + first, size, d);
+            } else {
+                x = data + i * X->next_row;
+                if (ahead >= 0 && ahead < n_active) {
+                    const REAL *next = data + active[ahead] * X->next_row;
+                    if (stored == CONTIGUOUS)
+                        for (ptrdiff_t p = 0; p < size && p < 64; p += 64 / sizeof(REAL))
+                            PREFETCH(next + p);
+                }
+                along = stored == CONTIGUOUS
+                            ? NAMED(dot)(x, d, size)
+                            : NAMED(dot_strided)(x, X->next_column, d, size);
+            }
+            along *= y;
+            entries += (double)size;
+            if (noisy)
+                u = slope_at(0, along, square, at->norm2, at->s, at->radii[i], linear,
+                             beta, &curvature);
+            else
+                u = linear - along;
+            if (u > 0) {
+                gap += (c - old) * u;
+                if (old >= c) {
+                    if (u > above)
+                        active[k] = -1 - i;
+                    continue;
+                }
+                if (u > asks_up)
+                    asks_up = u;
+            } else {
+                gap -= old * u;
+                if (old <= 0) {
+                    if (-u > below)
+                        active[k] = -1 - i;
+                    continue;
+                }
+                if (-u > asks_down)
+                    asks_down = -u;
+            }
+            if (noisy) {
+                step = maximiser(u, curvature, along, square, at->norm2, at->s,
+                                 at->radii[i], linear, beta, -old, c - old);
+            } else {
+                curvature = square + beta;
+                step = curvature > 0 ? u / curvature : u > 0 ? INFINITY : -INFINITY;
+            }
+            if (step >= c - old) {
+                step = c - old;
+                alpha[i] = c;
+            } else if (step <= -old) {
+                step = -old;
+                alpha[i] = 0;
+            } else if (step == 0) {
+                continue;
+            } else {
+                alpha[i] = old + step;
+            }
+            if (noisy) {
+                rise += step * (linear - 0.5 * step * beta) + 0.5 * length * length;
+                at->norm2 += step * (2 * along + step * square);
+                if (!(at->norm2 > 0))
+                    at->norm2 = 0;
+                at->s += step * at->radii[i];
+                if (!(at->s > 0))
+                    at->s = 0;
+                length = norm_of_w(at);
+                rise -= 0.5 * length * length;
+            } else {
+                rise += step * (u - 0.5 * step * curvature);
+            }
+            at->b += beta * step * y;
+            at->balance += step * y;
+            step *= y;
+            if (stored == SPARSE_32)
+                NAMED(add_int32_t)(data + first, indices32 + first, size, step, d);
+            else if (stored == SPARSE_64)
+                NAMED(add_int64_t)(data + first, indices64 + first, size, step, d);
+            else if (stored == CONTIGUOUS)
+                for (ptrdiff_t p = 0; p < size; p++)
+                    d[p] += step * x[p];
+            else
+                for (ptrdiff_t p = 0; p < size; p++)
+                    d[p] += step * x[p * X->next_column];
+        }
+    }
+    for (ptrdiff_t k = 0; k < n_active; k++)
+        if (active[k] >= 0)
+            active[kept++] = active[k];
+    at->n_active = kept;
+    at->below = asks_down;
+    at->above = asks_up;
+    at->gap = gap;
+    at->rise = rise;
+    at->entries = entries;
+}
+
+#define EPOCH(name, stored, noisy)                                                     \
+    VERSIONS static void NAMED(name)(const NAMED(Matrix) *X, Ascent *at)               \
+    {                                                                                  \
+        NAMED(any_epoch)(X, at, stored, noisy);                                        \
+    }
+EPOCH(contiguous, CONTIGUOUS, 0)
+EPOCH(strided, STRIDED, 0)
+EPOCH(sparse_32, SPARSE_32, 0)
+EPOCH(sparse_64, SPARSE_64, 0)
+EPOCH(contiguous_noisy, CONTIGUOUS, 1)
+EPOCH(strided_noisy, STRIDED, 1)
+EPOCH(sparse_32_noisy, SPARSE_32, 1)
+EPOCH(sparse_64_noisy, SPARSE_64, 1)
+#undef EPOCH
+
+static void NAMED(epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, int noisy)
+{
+    static void (*const epochs[4][2])(const NAMED(Matrix) *, Ascent *) = {
+        {NAMED(contiguous), NAMED(contiguous_noisy)},
+        {NAMED(strided), NAMED(strided_noisy)},
+        {NAMED(sparse_32), NAMED(sparse_32_noisy)},
+        {NAMED(sparse_64), NAMED(sparse_64_noisy)},
+    };
+    epochs[stored][noisy](X, at);
+}
