@@ -210,6 +210,19 @@ class Source(ABC):
         return f"<{type(self).__name__}: {', '.join(filter(None, parts))}>"
 
 
+def logged(callback: Callable[[dict], bool | None] | None):
+    """A callback that tells the logger of every certified point, then the user's."""
+
+    def certified(entry: dict) -> bool | None:
+        _log.info(
+            "after %d reads: objective %.6g, gap %.2e, %d rows undecided, %.1f s",
+            *(entry[name] for name in ("passes", "primal", "gap", "free", "seconds")),
+        )
+        return None if callback is None else callback(entry)
+
+    return certified
+
+
 class ReadingLine:
     """One line on standard error: reads done, the chunk being read, the gap.
 

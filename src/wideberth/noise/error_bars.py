@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -26,7 +26,6 @@ import scipy.sparse as sp
 
 from wideberth.noise.factors import product_residual
 from wideberth.noise.sets import Sets
-from wideberth.noise.shapes import normals
 from wideberth.noise.sums import SumOfBoxes, SumOfEllipsoids, ratio
 from wideberth.problem.arrays import (
     by_columns,
@@ -92,10 +91,6 @@ class ErrorBars(Sets):
 
     def moves(self, w: np.ndarray) -> np.ndarray:
         return self.gradients(w)
-
-    def outlines(self) -> np.ndarray:
-        """Points around the boundaries of U_i in two dimensions, (n, points, 2)."""
-        return np.stack([self.gradients(w) for w in normals()], axis=1)
 
     def unit(self, sigma, usual):
         """That of X; another one where errors are of another size."""
@@ -301,15 +296,19 @@ class _PerCell(ErrorBars):
     def tables(self):
         return [self.table]
 
+    def _with(self, table: Rows, change: Callable[[np.ndarray], np.ndarray]) -> Self:
+        """The sets of another table; `change` does the same to arrays (2, n, d)."""
+        return type(self)(table)
+
     def take(self, J):
-        part = type(self)(self.table.take(J))
+        part = self._with(self.table.take(J), lambda sides: sides[:, J])
         if "_maxima" in self.__dict__:
             part.__dict__["_maxima"] = pick(self._maxima, J)
         return part
 
     def restricted(self, columns):
-        """The errors of some features alone."""
-        return type(self)(self.table.take_columns(columns))
+        table = self.table.take_columns(columns)
+        return self._with(table, lambda sides: sides[:, :, columns])
 
     def joined(self, other):
         X = concat([self.table.X, other.table.X])
@@ -349,9 +348,7 @@ class Ellipsoids(_PerCell, SmoothBars):
         """From a table of standard errors, dense or CSR."""
         if sp.issparse(errors):
             return cls(_as_table(errors.astype(np.float64).power(2).tocsr(), passes))
-        if is_foreign(errors):
-            return cls(_as_table(float64(errors) ** 2, passes))
-        return cls(_as_table(np.square(errors, dtype=np.float64), passes))
+        return cls(_as_table(float64(errors) ** 2, passes))
 
     def supports(self, w):
         squares = self.table.margins(w * w)
@@ -451,20 +448,8 @@ class Boxes(_PerCell):
         down, up = self.sides
         return np.where(w > 0, up, np.where(w < 0, -down, 0.0))
 
-    def _with(self, table: Rows, change) -> Boxes:
-        """Boxes with another table, and sides changed like it."""
+    def _with(self, table, change):
         return Boxes(table, None if self.sides is None else change(self.sides))
-
-    def take(self, J):
-        part = self._with(self.table.take(J), lambda sides: sides[:, J])
-        if "_maxima" in self.__dict__:
-            part.__dict__["_maxima"] = pick(self._maxima, J)
-        return part
-
-    def restricted(self, columns):
-        """The errors of some features alone."""
-        table = self.table.take_columns(columns)
-        return self._with(table, lambda sides: sides[:, :, columns])
 
     def tables(self):
         ends = () if self.sides is None else self.sides
@@ -495,8 +480,8 @@ class Boxes(_PerCell):
 
     def sum(self, a, radii):
         a = a * radii
-        size = float(a @ self.lipschitz(self.d))
-        return SumOfBoxes.even(self.table.combine(a), size, self.pull_rounding)
+        size, widths = float(a @ self.lipschitz(self.d)), self.table.combine(a)
+        return SumOfBoxes(widths, widths, size, self.pull_rounding)
 
     def penalty(self, s, n_features):
         return SumOfBoxes.penalty(s, n_features)

@@ -143,10 +143,6 @@ class Shape(Sets):
         """Rows in coordinates where the noise is alike in all directions."""
         return rows
 
-    def outline(self, n_points: int = 60) -> np.ndarray:
-        """Points around the boundary of U in two dimensions."""
-        return np.array([self.maximizer(normal) for normal in normals(n_points)])
-
     def reordered(self, order: np.ndarray) -> Shape:
         """The same noise with its features in another order, and without names."""
         raise NotImplementedError(f"{self.name} noise has no names of features")
@@ -688,12 +684,6 @@ class ScaledShape(SumOfSets):
 
     def conic(self, cp, w):
         return self.scale * self.shape.conic(cp, w)
-
-
-def normals(n_points: int = 60) -> np.ndarray:
-    """Unit vectors around the circle."""
-    angles = np.linspace(0, 2 * np.pi, n_points, endpoint=False)
-    return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def safe_norm(v: np.ndarray) -> float:

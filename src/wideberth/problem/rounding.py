@@ -194,6 +194,11 @@ def null_rounding(problem: Problem, b, sums: DualSums) -> float:
     return error
 
 
+def nearest_rounding(n_features: int) -> float:
+    """Relative error bound of w(α), the shortest d − δ with δ in a sum of sets."""
+    return gamma(8 * n_features + 64)
+
+
 def dual_rounding(
     problem: Problem,
     w,
@@ -214,7 +219,7 @@ def dual_rounding(
     d, norm = problem.rows.d, problem.noise.sets.norm(w)
     reach = noise.lipschitz(d)  # Σα_iL_i
     relative = gamma(problem.chain) + max(g, noise.rounding)
-    prox_error = gamma(8 * d + 64) * (norm_w + reach)
+    prox_error = nearest_rounding(d) * (norm_w + reach)
     # In the user's axes L_α differs by at most sH‖w‖: its minimum by what moving the
     # centre by sH would change.
     center = d_error + relative * reach + prox_error + noise.axes_error
