@@ -31,8 +31,8 @@ from wideberth import (
     solve,
 )
 from wideberth.noise import L2, Posteriors
-from wideberth.noise.polyhedra import L1, Linf
-from wideberth.noise.read_errors import read_errors
+from wideberth.noise.reading import read_errors
+from wideberth.noise.shapes import L1, Linf
 from wideberth.problem import Problem
 
 N, D = 60, 3

@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
+    from wideberth.measurement.imputations import fill_errors
     from wideberth.noise import Correlated
-    from wideberth.noise.polyhedra import Box, CrossPolytope
-    from wideberth.noise.read_errors import fill_errors
+    from wideberth.noise.shapes import Box, CrossPolytope
     from wideberth.path import path
     from wideberth.problem import Problem
     from wideberth.problem.endpoints import critical_radius
@@ -33,9 +33,9 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 #: Where public names are.
 _HOMES = {
-    "Box": "wideberth.noise.polyhedra",
-    "Correlated": "wideberth.noise.ellipsoids",
-    "CrossPolytope": "wideberth.noise.polyhedra",
+    "Box": "wideberth.noise.shapes",
+    "Correlated": "wideberth.noise.shapes",
+    "CrossPolytope": "wideberth.noise.shapes",
     "MeasuredSVC": "wideberth.estimators",
     "NullModelWarning": "wideberth.results",
     "Partition": "wideberth.screening",
@@ -55,7 +55,7 @@ _HOMES = {
     "errors_from_quantities": "wideberth.measurement",
     "errors_from_replicates": "wideberth.measurement",
     "errors_from_sides": "wideberth.measurement",
-    "fill_errors": "wideberth.noise.read_errors",
+    "fill_errors": "wideberth.measurement.imputations",
     "make_robust_pipeline": "wideberth.estimators",
     "measured_scorer": "wideberth.estimators",
     "open_data": "wideberth.data",

@@ -447,7 +447,7 @@ BAD = {
         )),
         "is damaged",
     ),
-    "of another archive": (lambda parts: {"a.txt": b""}, "is an archive, but not a model"),
+    "of another archive": (lambda parts: {"a.txt": b""}, "is not a model file; give"),
     "of version 0.2": (lambda parts: {"schema.json": b"{}"}, "by wideberth 0.2 or an earl"),
 }  # fmt: skip
 
@@ -460,13 +460,30 @@ def test_files_that_are_not_ours_are_refused_in_a_sentence(whole, tmp_path, name
     assert re.search(said, refusal(packed(change(parts)), tmp_path))
 
 
-def test_indices_that_lead_astray_are_refused(whole, tmp_path):
+@pytest.mark.parametrize(
+    ("part", "astray"),
+    [("indices", [0, 1, 2**30, 3]), ("indptr", [0, 1, 2**30, 2, -(2**30)])],
+)
+def test_indices_that_lead_astray_are_refused(whole, tmp_path, part, astray):
+    """They ended in a segmentation fault."""
     parts = members(whole)
     tree = json.loads(parts["model.json"])
-    name = tree["pipeline"]["linear_map"]["indices"]["$array"]
-    astray = np.array([0, 1, 2**30, 3], dtype=np.int32)
-    said = refusal(packed(parts | {name: npy(astray)}), tmp_path)
-    assert said.startswith("is damaged")
+    name = tree["pipeline"]["linear_map"][part]["$array"]
+    spoilt = parts | {name: npy(np.array(astray, dtype=np.int32))}
+    assert refusal(packed(spoilt), tmp_path).startswith("is damaged")
+
+
+@pytest.mark.parametrize("part", ["means", "covariances"])
+def test_populations_of_other_features_are_refused(tmp_path, part):
+    """Compiled code would read beyond their end."""
+    parts = members((STORED / "population.wideberth").read_bytes())
+    tree = json.loads(parts["model.json"])
+    features = tree["pipeline"]["pipeline_"]["steps"][1]["$tuple"][1]
+    name = features["_population"][part]["$array"]
+    array = np.load(io.BytesIO(parts[name]))
+    for spoilt in (array[:, :2], array[..., :2], np.zeros_like(array, shape=(1, 0, 0))):
+        changed = packed(parts | {name: npy(spoilt)})
+        assert refusal(changed, tmp_path).startswith("is damaged")
 
 
 def test_an_archive_that_would_unpack_to_more_than_it_is_is_not_unpacked(
@@ -482,9 +499,12 @@ def test_an_archive_that_would_unpack_to_more_than_it_is_is_not_unpacked(
     assert "was not unpacked" in refusal(bytes(data), tmp_path)
 
 
-def test_other_files_are_no_models(tmp_path):
+def test_other_files_are_no_models_and_are_not_read_to_their_end(tmp_path):
     for data in (b"", b"a,b\n1,2\n", b"\x80\x04K\x01."):
         assert refusal(data, tmp_path).startswith("is not a model file; give the file")
+    if Path("/dev/zero").exists():  # without an end
+        with pytest.raises(UserError, match="is not a model file"):
+            load_model("/dev/zero")
 
 
 @settings(max_examples=150, deadline=None)

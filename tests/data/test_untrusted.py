@@ -170,7 +170,14 @@ def test_text_that_a_codec_cannot_read(here, encoding):
 
 @pytest.mark.parametrize(
     ("name", "spoilt"),
-    [("indices", [2**40, 2]), ("shape", [3, 2**40]), ("indptr", [0, 9, 1, 2])],
+    [
+        ("indices", [2**40, 2]),
+        ("shape", [3, 2**40]),
+        ("indptr", [0, 9, 1, 2]),
+        ("indptr", [0, 1, 2**30, -(2**30)]),
+        ("indptr", np.array([0, 2**31 - 1, -(2**31), 1], dtype=np.int32)),
+        ("indptr", np.array([0, 1, 2**30, 2**64 - 1], dtype=np.uint64)),
+    ],
 )
 def test_sparse_archives_are_checked_before_they_are_used(here, name, spoilt):
     """SciPy trusts the indices: this one ended in a segmentation fault."""

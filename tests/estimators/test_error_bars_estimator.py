@@ -24,7 +24,7 @@ from wideberth import (
     solve,
 )
 from wideberth.estimators.training_data import RowsInMemory, binary_problems
-from wideberth.noise.read_errors import read_errors
+from wideberth.noise.reading import read_errors
 from wideberth.plotting import CertifiedAccuracyDisplay, MarginDisplay
 
 RNG = np.random.default_rng(7)
@@ -431,7 +431,7 @@ def test_a_robust_pipeline_carries_errors_through_a_scaler(kind):
     model.fit(frame, Y, robustlinearsvc__X_err=errors)
     bars = read_errors(errors, shape, X.shape, COLUMNS)
     scale = X.std(axis=0)
-    sizes = bars.block(slice(None))
+    sizes = bars.dense
     sizes = (sizes if shape == "box" else np.sqrt(sizes)) / scale
     sizes = (E / scale, UP / scale) if "pair" in kind else sizes
     alike = clone(svc).fit((X - X.mean(axis=0)) / scale, Y, X_err=sizes)
@@ -475,7 +475,7 @@ def test_ellipsoids_go_through_steps_that_mix_features(kind):
     bars = read_errors(errors, "ellipsoid", X.shape)
     full = bars.matrices if kind == "covariances" else None
     if full is None:
-        full = np.array([np.diag(row) for row in bars.block(slice(None))])
+        full = np.array([np.diag(row) for row in bars.dense])
     alike = RobustLinearSVC(tol=1e-8)
     alike.fit(model[:-1].transform(X), Y, X_err=A @ full @ A.T)
     np.testing.assert_allclose(model[-1].coef_, alike.coef_, atol=1e-5)

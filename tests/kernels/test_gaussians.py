@@ -137,3 +137,15 @@ def test_views_of_larger_arrays_are_read_as_they_are():
     found = densities(wide, variances, none, mean, spread.T, True)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_arrays_of_other_sizes_are_refused():
+    values, variances, covariances = measured(correlated=True)
+    (mean,), (spread,) = gaussians(1, 4)
+    given = (values, variances, covariances, mean, spread)
+    densities(*given, True)
+    for k, array in enumerate(given):
+        for axis in range(array.ndim):
+            less = np.take(array, range(array.shape[axis] - 1), axis)
+            with pytest.raises(ValueError, match="not of the same features"):
+                densities(*given[:k], less, *given[k + 1 :], True)

@@ -188,7 +188,7 @@ def test_the_shortest_v_is_nearly_found_and_never_shorter_than_it_is(k):
     program = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) - d @ w + noise))
     program.solve(solver="CLARABEL")
     exact = np.sqrt(max(-2 * program.value, 0.0))
-    size = np.linalg.norm(d) + total.size
+    size = np.linalg.norm(d) + total.lipschitz(d.size)
     for near in (None, w.value, rng.normal(size=problem.rows.d)):
         v = total.closest(d, near)
         assert np.linalg.norm(v) >= exact - 1e-6 * size
@@ -218,7 +218,7 @@ def test_the_bracket_of_the_null_model_holds_it(k):
     d, total = problem.rows.combine(alpha), problem.noise.sum(alpha)
     for w in (*rng.normal(size=(300, problem.rows.d)), *np.eye(problem.rows.d), d):
         support = total.support(w)
-        if support > 1e-6 * total.size:
+        if support > 1e-6 * total.lipschitz(d.size):
             assert w @ d <= upper * support * (1 + 1e-6)
     if np.isfinite(upper) and lower > 0:
         # Something is left of v below the lower bound, and next to nothing above.
@@ -376,7 +376,7 @@ def test_a_pull_is_off_by_no_more_than_its_bound(form):
     found = bars.pull(a, w, sizes) if bars.smooth else total.box(5) * np.sign(w)
     off = np.linalg.norm((found - exact).astype(np.float64))
     assert 0 < off <= bars.pull_rounding * (a @ bars.lipschitz(bars.d))
-    assert off <= total.rounding * total.size
+    assert off <= total.rounding * total.lipschitz(problem.rows.d)
 
 
 def test_covariances_keep_their_digits_next_to_their_null_space():
@@ -510,11 +510,11 @@ def test_a_fold_reaches_as_far_as_its_samples():
     reach = problem.noise.lipschitz(problem.rows.d)
     chosen[np.argmax(reach)] = True
     fold = fold_samples(problem, chosen)
-    assert fold.largest_noise == reach[chosen].max()
+    assert fold.largest_lipschitz == reach[chosen].max()
     rest = Reduction.of(problem).shrink(
         Partition(~chosen & False, chosen, np.zeros(problem.n), np.zeros(problem.n))
     )
-    assert rest.problem.largest_noise == problem.largest_noise
+    assert rest.problem.largest_lipschitz == problem.largest_lipschitz
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -685,8 +685,8 @@ def test_a_table_can_be_halved_and_joined(tall):
         parts = bars.take(slice(0, 3)), bars.take(np.arange(3, problem.n))
         again = parts[0].joined(parts[1])
         np.testing.assert_allclose(again.supports(w), bars.supports(w), rtol=1e-14)
-        np.testing.assert_allclose(bars.scaled(4.0).supports(w), 4 * bars.supports(w))
-        assert bars.scaled(4.0).largest == 4 * bars.largest
+        np.testing.assert_allclose(bars.divided(0.25).supports(w), 4 * bars.supports(w))
+        assert bars.divided(0.25).largest == 4 * bars.largest
 
 
 @pytest.mark.parametrize("form", ["ellipsoid", "box", "csr ellipsoid", "csr box"])

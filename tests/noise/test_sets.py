@@ -51,11 +51,12 @@ def test_a_sum_of_sets_supports_the_sum_of_what_the_sets_do(kind):
         assert total.times(3.0).support(w) == pytest.approx(3 * expected, rel=1e-12)
         both = total + noise.sum(2 * alpha)
         assert both.support(w) == pytest.approx(3 * expected, rel=1e-12)
-        assert expected <= total.size * noise.sets.norm(w) * (1 + 1e-12)
+        assert expected <= total.lipschitz(D) * noise.sets.norm(w) * (1 + 1e-12)
         lengths = noise.lipschitz(D) * np.linalg.norm(w)
         assert np.all(noise.supports(w) <= lengths * (1 + 1e-12))
-        factors = noise.norm_factors(D) * noise.sets.norm(w)
-        assert np.all(noise.supports(w) <= factors * (1 + 1e-12))
+        closer = noise.lipschitz(D) * noise.sets.norm(w)
+        assert np.all(noise.supports(w) <= closer * (1 + 1e-12))
+        assert noise.sets.norm(w) <= np.linalg.norm(w) * (1 + 1e-12)
 
 
 def test_the_closest_point_of_a_sum_is_where_its_normal_supports_it(kind):

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import wideberth.noise.covariances as covariances_module
+import wideberth.noise.error_bars as covariances_module
 import wideberth.problem.problem as folded_module
 import wideberth.problem.problem as problem_module
 import wideberth.problem.rounding as rounding_module
@@ -165,15 +165,12 @@ def test_the_dual_value_is_off_by_5_6_3(seed):
     problem, rng = draw(seed)
     w, b, d = sized(rng, 3), -sized(rng), 3
     sums, d_error = drawn_sums(rng), U * sized(rng)
-    size, unit, omega, problem.largest_noise = sized(rng, 4)
-    reach, support, largest_support = (
-        size * unit,
-        size * omega,
-        problem.largest_noise * omega,
-    )
-    vars(problem.noise.sets).update(norm_lipschitz=lambda d: unit, norm=lambda w: omega)
+    reach, norm, problem.largest_lipschitz = sized(rng, 3)
+    support, largest_support = reach * norm, problem.largest_lipschitz * norm
+    problem.noise.sets.norm = lambda w: norm
     axes, relative, opened, apart = U * sized(rng, 4)
-    noise = SimpleNamespace(size=size, rounding=relative, axes_error=axes)
+    noise = SimpleNamespace(rounding=relative, axes_error=axes)
+    noise.lipschitz = lambda d: reach
     noise.left_open = lambda w, center: (opened, apart * center)
     s, length, penalty = summation(problem), np.sqrt((w**2).sum()), problem.intercept
     rounding = g(problem.chain) + max(s, relative)
@@ -294,12 +291,11 @@ def told(monkeypatch):
 
 def bounds(problem, noise, w):
     """What the bound on the rounding of a dual point asks of the noise."""
-    sets = problem.noise.sets
-    length, norm = sets.norm_lipschitz(problem.rows.d), sets.norm(w)
+    reach, norm = noise.lipschitz(problem.rows.d), problem.noise.sets.norm(w)
     return (
-        noise.size * length,
-        noise.size * norm,
-        problem.largest_noise * norm,
+        reach,
+        reach * norm,
+        problem.largest_lipschitz * norm,
         problem.largest_lipschitz,
         noise.axes_error,
         1e-3 * problem.chain + max(0.05, noise.rounding),
@@ -323,7 +319,6 @@ def test_a_dual_point_is_off_by_what_its_sums_are(seed, sharp, told):
         error += fold.rounding + 1e-3 * (mass + fold.mass)
         s, total, d = s + fold.noise.scale, total + fold.total, d + fold.d
         size, weight = size + fold.size, weight + fold.weight
-        radius = max(radius, fold.largest_noise)
     assert told["d_error"] == pytest.approx(error)
     sums = told["sums"]
     assert sums.total == pytest.approx(total)
@@ -331,6 +326,8 @@ def test_a_dual_point_is_off_by_what_its_sums_are(seed, sharp, told):
     assert dual.s == pytest.approx(s)
     np.testing.assert_allclose(dual.d, d)
     size, omega = noise.lipschitz(3), noise.support(dual.w)
+    if fold is not None:
+        radius = max(radius, fold.largest_lipschitz / size)
     rounding = 1e-3 * problem.chain + 0.05
     expected = s * size, s * omega, omega * radius, size * radius, s * 0.03, rounding
     np.testing.assert_allclose(bounds(problem, told["noise"], dual.w), expected)
@@ -352,8 +349,8 @@ def test_a_dual_point_beside_error_bars_is_off_by_what_its_sets_are(seed, form, 
     largest, reach = reaches.max(), alpha @ reaches
     roundings = [problem.noise.sets.pull_rounding]
     if problem.folded is not None:
-        largest = max(largest, problem.folded.largest_noise)
-        reach += problem.folded.noise.size
+        largest = max(largest, problem.folded.largest_lipschitz)
+        reach += problem.folded.noise.lipschitz(problem.rows.d)
         roundings.append(problem.folded.noise.rounding)
     size = np.linalg.norm(dual.w)
     rounding = 1e-3 * problem.chain + max(0.05, *roundings)
@@ -375,7 +372,7 @@ def test_sums_of_folds_are_those_of_their_parts(monkeypatch):
         assert both.mass == 25.0
         assert both.rounding == pytest.approx(31.0 + 0.1 * 25.0)
         assert both.chain == 20
-        assert (both.largest_norm, both.largest_noise) == (31.0, 37.0)
+        assert (both.largest_norm, both.largest_lipschitz) == (31.0, 37.0)
         assert (both.size, both.weight, both.largest_target) == (4.5, 7.5, 9.0)
 
 
@@ -383,10 +380,11 @@ def test_the_largest_of_all_samples_are_those_of_folded_ones_too():
     problem, _ = folded_problem(1)
     norms = np.linalg.norm(problem.rows.X, axis=1)
     for size in (0.0, 1e3):
-        fold = replace(problem.folded, largest_norm=size, largest_noise=size)
+        fold = replace(problem.folded, largest_norm=size, largest_lipschitz=size)
         same = replace(problem, folded=fold)
         assert same.largest_norm == pytest.approx(max(norms.max(), size))
-        assert same.largest_noise == max(problem.radii.max(), size)
+        own = problem.noise.lipschitz(3).max()
+        assert same.largest_lipschitz == pytest.approx(max(own, size))
     errors = problem.axes_error(slice(1, 4))
     np.testing.assert_allclose(errors, (0.02 * norms + 0.03 * problem.radii)[1:4])
 
@@ -445,6 +443,6 @@ def test_sizes_of_covariances_are_off_by_their_products(monkeypatch):
     problem = make_measured(0, form="covariance")
     bars, w = problem.noise.sets, np.arange(1.0, problem.rows.d + 1)
     monkeypatch.setattr(covariances_module, "gamma", lambda k: 1e-3 * k)
-    widths = np.ones(bars.n)
+    widths = np.linalg.norm(bars.roots, axis=(1, 2))
     expected = 1e-3 * (2 * bars.d + 16) * np.linalg.norm(w) * widths
-    np.testing.assert_allclose(bars._off(w, widths), expected)
+    np.testing.assert_allclose(bars.size_errors(w), expected)

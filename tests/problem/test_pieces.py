@@ -12,14 +12,14 @@ from scipy.optimize import brentq
 
 from problems import make_problem
 from wideberth.kernels.sparse import less_values
+from wideberth.measurement.tables import read_variances
 from wideberth.noise import (
     Boxes,
     Covariances,
     Ellipsoids,
     SumOfEllipsoids,
-    covariance,
+    factors,
 )
-from wideberth.noise.read_errors import read_variances
 from wideberth.problem import Problem, merge
 from wideberth.problem.changes import (
     EXTREME,
@@ -304,7 +304,7 @@ def test_the_gauge_of_boxes_is_the_largest_ratio_beyond_what_is_fixed(seed):
 def test_what_rounding_takes_from_a_sum_is_known_exactly(seed):
     rng = np.random.default_rng(seed)
     a, b = (rng.normal(size=9) * 10.0 ** rng.integers(-12, 12, size=9) for _ in "ab")
-    total, error = covariance._two_sum(a, b)
+    total, error = factors._two_sum(a, b)
     for i in range(9):
         exact = Fraction(a[i]) + Fraction(b[i])
         assert exact == Fraction(total[i]) + Fraction(error[i])
@@ -317,7 +317,7 @@ def test_a_residual_has_twice_the_digits_and_a_bound(seed):
     d, k = int(rng.integers(1, 5)), int(rng.integers(1, 5))
     B = rng.normal(size=(d, k)) * 10.0 ** rng.integers(-3, 3, size=(d, 1))
     matrix = B @ B.T
-    found, bound = covariance.product_residual(matrix, B)
+    found, bound = factors.product_residual(matrix, B)
     exact = [
         [
             Fraction(matrix[i, j])
@@ -338,7 +338,7 @@ def test_the_bound_of_a_residual_is_made_of_its_three_parts(monkeypatch):
     """Of the result, of what was added up apart, and of the rest of the slices."""
     rng = np.random.default_rng(0)
     B = rng.normal(size=(4, 3)) * 10.0 ** np.array([[2], [-9], [0], [-12]])
-    matrix, errors, two_sum = B @ B.T + 1e-9 * np.eye(4), [], covariance._two_sum
+    matrix, errors, two_sum = B @ B.T + 1e-9 * np.eye(4), [], factors._two_sum
 
     def recorded(a, b):
         errors.append(two_sum(a, b)[1])
@@ -348,21 +348,21 @@ def test_the_bound_of_a_residual_is_made_of_its_three_parts(monkeypatch):
     step = unit * 2.0 ** (-3 * 24)  # three slices of 24 bits for three columns
     rest = B - np.round(B / step) * step
     assert rest.any()
-    parts = {1: np.linalg.norm(covariance.product_residual(matrix, B)[0])}
-    monkeypatch.setattr(covariance, "_two_sum", recorded)
-    covariance.product_residual(matrix, B)
+    parts = {1: np.linalg.norm(factors.product_residual(matrix, B)[0])}
+    monkeypatch.setattr(factors, "_two_sum", recorded)
+    factors.product_residual(matrix, B)
     parts[12] = np.linalg.norm(np.sum(np.abs(errors), axis=0))
     parts[2 * 3 + 16] = 2 * np.linalg.norm(B) * np.linalg.norm(rest)
     for which, expected in parts.items():
-        monkeypatch.setattr(covariance, "gamma", lambda k, w=which: float(k == w))
-        assert covariance.product_residual(matrix, B)[1] == pytest.approx(
+        monkeypatch.setattr(factors, "gamma", lambda k, w=which: float(k == w))
+        assert factors.product_residual(matrix, B)[1] == pytest.approx(
             expected, rel=1e-9, abs=0.0
         )
-    monkeypatch.setattr(covariance, "gamma", lambda k: float(k == 12))
+    monkeypatch.setattr(factors, "gamma", lambda k: float(k == 12))
     for _ in range(20):  # errors of either sign, which do not make up for each other
         B = rng.normal(size=(4, 3))
         errors.clear()
-        found = covariance.product_residual(B @ B.T, B)[1]
+        found = factors.product_residual(B @ B.T, B)[1]
         size = np.linalg.norm(np.sum(np.abs(errors), axis=0))
         assert found == pytest.approx(size, abs=0.0)
 
@@ -374,12 +374,10 @@ def test_a_factor_is_off_by_what_its_step_and_the_rest_are(monkeypatch):
     values, vectors = np.array([4.0, 9.0, 0.0]), np.eye(3)
     R = 1e-6 * rng.normal(size=(3, 3))
     R = R + R.T
-    monkeypatch.setattr(
-        covariance, "product_residual", lambda matrix, factor: (R, 0.25)
-    )
-    monkeypatch.setattr(covariance, "_spectral_bound", lambda left: 0.5)
-    monkeypatch.setattr(covariance, "gamma", lambda k: 1e3 * k)
-    factor, bound = covariance._mended(matrix, values, vectors)
+    monkeypatch.setattr(factors, "product_residual", lambda matrix, factor: (R, 0.25))
+    monkeypatch.setattr(factors, "_spectral_bound", lambda left: 0.5)
+    monkeypatch.setattr(factors, "gamma", lambda k: 1e3 * k)
+    factor, bound = factors._mended(matrix, values, vectors)
     B = np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
     # Bδᵀ + δBᵀ = R but for what lies between directions without noise.
     delta = np.array(
@@ -402,9 +400,9 @@ def test_bounds_of_the_axes_are_those_of_5_6_7(seed, shape, monkeypatch):
     rng = np.random.default_rng(seed)
     d, k = shape
     F = 100.0 * rng.normal(size=shape)
-    monkeypatch.setattr(covariance, "gamma", lambda k: 1e-3 * k)
-    monkeypatch.setattr(covariance, "_departure", lambda Q: 0.01 * Q.shape[0])
-    Q, scales, T, H = covariance.principal_axes(F, 0.5)
+    monkeypatch.setattr(factors, "gamma", lambda k: 1e-3 * k)
+    monkeypatch.setattr(factors, "_departure", lambda Q: 0.01 * Q.shape[0])
+    Q, scales, T, H = factors.principal_axes(F, 0.5)
     norm = np.linalg.norm
     size, largest = norm(F), scales.max()
     turned = 1e-3 * (d + 2) * norm(Q)
@@ -417,7 +415,7 @@ def test_bounds_of_the_axes_are_those_of_5_6_7(seed, shape, monkeypatch):
 
 
 def test_without_a_factor_there_are_no_axes():
-    Q, scales, T, H = covariance.principal_axes(np.zeros((3, 2)), 0.25)
+    Q, scales, T, H = factors.principal_axes(np.zeros((3, 2)), 0.25)
     np.testing.assert_array_equal(Q, np.eye(3))
     assert (scales.tolist(), T, H) == ([0.0, 0.0, 0.0], 0.0, 0.25)
 
@@ -426,11 +424,9 @@ def test_without_a_factor_there_are_no_axes():
 def test_the_spectral_bound_is_one(seed, monkeypatch):
     S = np.random.default_rng(seed).normal(size=(4, 4))
     S = S + S.T
-    monkeypatch.setattr(covariance, "gamma", lambda k: 1e-3 * k)
+    monkeypatch.setattr(factors, "gamma", lambda k: 1e-3 * k)
     expected = np.abs(np.linalg.eigvalsh(S)).max() + 1e-3 * 32 * np.linalg.norm(S)
-    assert covariance._spectral_bound(S) == pytest.approx(
-        min(expected, np.linalg.norm(S))
-    )
+    assert factors._spectral_bound(S) == pytest.approx(min(expected, np.linalg.norm(S)))
 
 
 @pytest.mark.parametrize(
@@ -442,7 +438,7 @@ def test_the_spectral_bound_is_one(seed, monkeypatch):
     ],
 )
 def test_units_of_features_are_powers_of_two_near_their_deviations(matrix, units):
-    assert covariance._feature_units(matrix).tolist() == units
+    assert factors._feature_units(matrix).tolist() == units
 
 
 # -- limits ----------------------------------------------------------------------------
@@ -770,17 +766,17 @@ def test_sets_without_features_are_cut_into_blocks_too():
 def test_errors_behind_a_map_have_its_sizes(form):
     E, A = np.array([[1.0, 2.0], [0.0, 5.0]]), np.array([[0.0, -2.0], [3.0, 0.0]])
     boxes = Boxes.of(form(E)).carried(sp.csr_array(A))
-    np.testing.assert_allclose(boxes.block(slice(None)), [[4.0, 3.0], [10.0, 0.0]])
+    np.testing.assert_allclose(boxes.dense, [[4.0, 3.0], [10.0, 0.0]])
     own = Ellipsoids.of(form(E)).carried(sp.csr_array(A))
-    np.testing.assert_allclose(own.block(slice(None)), [[16.0, 9.0], [100.0, 0.0]])
+    np.testing.assert_allclose(own.dense, [[16.0, 9.0], [100.0, 0.0]])
     mixing = sp.csr_array([[1.0, -1.0], [0.0, 2.0]])
     with pytest.raises(ValueError, match="mixes features"):
         Boxes.of(form(E)).carried(mixing)
     matrices = Ellipsoids.of(E).carried(mixing).matrices
     np.testing.assert_allclose(matrices[0], [[5.0, -8.0], [-8.0, 16.0]])
     for kind, power in ((Boxes, 1), (Ellipsoids, 2)):
-        scaled = kind.of(form(E)).scaled(3.0)
-        np.testing.assert_allclose(scaled.block(slice(None)), (3 * E) ** power)
+        scaled = kind.of(form(E)).divided(0.25)
+        np.testing.assert_allclose(scaled.dense, (4 * E) ** power)
 
 
 def test_a_sum_of_boxes_is_one_box():
@@ -830,7 +826,7 @@ def test_pulls_are_off_by_the_longest_of_their_sums():
 
 
 def test_noise_without_negative_eigenvalues_is_that_of_its_factor():
-    factor, error = covariance.factor_of(np.diag([1.0, -1e-9]))
+    factor, error = factors.factor_of(np.diag([1.0, -1e-9]))
     assert error == 0.0
     np.testing.assert_allclose(factor @ factor.T, np.diag([1.0, 0.0]), atol=1e-15)
-    assert covariance.factor_of(np.array([[2.0, 1.0], [1.0, 3.0]]))[1] > 0.0
+    assert factors.factor_of(np.array([[2.0, 1.0], [1.0, 3.0]]))[1] > 0.0

@@ -29,7 +29,7 @@ from wideberth.noise import (
 )
 from wideberth.noise.error_bars import smooth_tangents
 from wideberth.noise.sets import Noise
-from wideberth.noise.shape import ScaledShape
+from wideberth.noise.shapes import ScaledShape
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.limits import BLOCK_ROWS
@@ -339,7 +339,7 @@ def test_inside_means_inside_for_any_rounding_of_s_and_of_the_balance(n, interce
     shift = 5 * g * total if intercept == 0 else 0.0
     for k in np.arange(-40, 100 * n, n // 2):
         s = size * (1 + k * 2.0**-52)
-        least = s * (1 - g) - shift * problem.largest_noise
+        least = s * (1 - g) - shift * problem.radii.max()
         most = size + shift * problem.largest_norm
         sums = DualSums(total, total, total)
         if well_inside(problem, d, ScaledShape(L2(), s), sums, 0.0):

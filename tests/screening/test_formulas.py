@@ -71,7 +71,6 @@ def pair_of(problem, rng, apart=0.1, off=1e-2):
         - Z @ w
         - (problem.y * b if problem.intercept is not None else 0)
         + problem.radii * problem.noise.sets.support(w),
-        omega=problem.noise.sets.support(w),
     )
     certificate = SimpleNamespace(bound=rng.exponential())
     return SimpleNamespace(point=point, dual=dual, certificate=certificate)
@@ -327,7 +326,7 @@ def test_the_tangent_test_is_that_of_8(seed, form):
     region = Region(w, rng.normal(), Z @ w, r, 1.0, 0.3)
     apart = bounds.separable(problem, region)(slice(None))
     lower, upper = bounds.tangent(problem, region)(slice(None))
-    noise = problem.noise.sets.tangents(Z, problem.radii, w, slice(None))
+    noise = problem.noise.tangents(Z, w)
     move = problem.radii * problem.noise.sets.lipschitz(d)
     for i in range(problem.n):
         size = np.linalg.norm(Z[i]) + move[i]
@@ -412,7 +411,11 @@ def test_in_doubt_is_what_a_narrower_test_might_decide(seed, shape, kind, monkey
     narrow = 1.0
     if kind == "ellipsoid" and pair.dual.s > 0:
         L = problem.noise.sets.lipschitz(4)
-        curvature = pair.dual.s / 2 / (pair.point.omega + ball.radius * L)
+        curvature = (
+            pair.dual.s
+            / 2
+            / (problem.noise.shape.support(pair.point.w) + ball.radius * L)
+        )
         narrow = 1 / np.sqrt(1 + curvature * L**2)
     expected = [
         i

@@ -8,10 +8,10 @@ from wideberth.problem import Problem
 from wideberth.problem.merge import join
 from wideberth.screening import Reduction
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Draw, Gather, part_of
+from wideberth.solvers.batches import Batches, FirstPass, Gather, part_of
 from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.sampling import SamplingError
-from wideberth.solvers.shrinking import Shrinking, assume, nearest_width
+from wideberth.solvers.shrinking import Shrinking, fix_far_rows, nearest_width
 
 
 def far_off(n=20_000):
@@ -27,8 +27,8 @@ def test_the_last_fork_with_all_wrong_rows_is_gone_back_to():
     problem = make_problem(0, n=40, d=3)
     whole = Reduction.of(problem)
     slack = np.linspace(-1.0, 1.0, 40)
-    some = whole.shrink(assume(np.arange(40) < 30, slack))
-    few = some.shrink(assume(np.arange(30) < 10, slack[:30]))
+    some = whole.shrink(fix_far_rows(np.arange(40) < 30, slack))
+    few = some.shrink(fix_far_rows(np.arange(30) < 10, slack[:30]))
     none = np.zeros(40, dtype=bool)
     run = Shrinking(problem, problem, np.arange(40), Control(), 1e-6, none)
     for wrong, expected, left in ((25, "some", 1), (35, "whole", 0), (5, "few", 2)):
@@ -88,7 +88,7 @@ def test_rows_that_crossed_the_margin_come_back():
 def test_rows_without_weight_are_not_handed_over():
     problem = make_problem(3, n=400, d=4)
     problem = problem.with_weights(problem.weights * (np.arange(400) % 2))
-    for asked in (Draw(np.zeros(4), 1.0, 0, True), Gather(np.ones(4), 0.0)):
+    for asked in (FirstPass(np.zeros(4), 1.0, 0, True), Gather(np.ones(4), 0.0)):
         answer = asked(0, problem)
         np.testing.assert_array_equal(answer.piece.indices, np.arange(1, 400, 2))
 

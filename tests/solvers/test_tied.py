@@ -10,15 +10,16 @@ from support.problems import make_problem
 
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Pair, Problem
-from wideberth.solvers import tied
+from wideberth.solvers import shrinking
 from wideberth.solvers.base import Control
 from wideberth.solvers.interior import InteriorPoint, class_barrier
-from wideberth.solvers.tied import (
+from wideberth.solvers.shrinking import (
     CentralPath,
     OnPath,
     centred_multipliers,
     is_tied,
     solve_tied,
+    step_to,
 )
 
 
@@ -113,7 +114,7 @@ def test_centred_pairs_solve_their_equations(mu):
 
 def on_path(problem, goal=1e-4):
     path, control = CentralPath(problem), Control(goal)
-    path.follow(control, goal)
+    step_to(goal, path, control, centred=True)
     path.centre(control)
     return path
 
@@ -141,7 +142,7 @@ def test_a_path_carried_over_to_its_own_rows_is_where_it_was(radius):
 def test_a_path_ends_no_farther_than_asked():
     X, y = rare_class(3_000)
     path = CentralPath(Problem.from_data(X, y, C=1.0, intercept=0.0))
-    path.follow(Control(), 1e-4)
+    step_to(1e-4, path, Control(), centred=True)
     assert 3e-5 < path.relative_gap <= 1e-4
 
 
@@ -188,7 +189,7 @@ def test_a_path_that_does_not_lead_to_the_tolerance_is_given_up(monkeypatch):
     X, y = rare_class(3_000)
     problem = Problem.from_data(X, y, C=1.0, intercept=0.0)
     path = on_path(problem, 1e-2)
-    monkeypatch.setattr(CentralPath, "follow", lambda *_: None)
+    monkeypatch.setattr(shrinking, "step_to", lambda *_, **__: None)
     assert solve_tied(problem, Control(1e-8), path) is None
 
 
@@ -208,7 +209,7 @@ def test_search_goes_on_where_a_path_leads_nowhere(monkeypatch):
     def nowhere(*given):
         asked.append(given)
 
-    monkeypatch.setattr(tied, "solve_tied", nowhere)
+    monkeypatch.setattr(shrinking, "solve_tied", nowhere)
     found = solve(X, y, C=1.0, solver="newton", tol=1e-4, random_state=0)
     assert asked
     assert found.converged

@@ -24,7 +24,7 @@ from wideberth.cli.verdicts import doubts
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.estimators.training_data import RowsInMemory, binary_problems
-from wideberth.noise.shape import Shape
+from wideberth.noise.shapes import Shape
 from wideberth.problem.endpoints import critical_radius, critical_scale
 from wideberth.problem.ramp import Beyond
 

@@ -19,11 +19,13 @@ from wideberth.cli.options import is_rule
 from wideberth.cli.output import warn
 from wideberth.cli.prepare import Columns
 from wideberth.cli.training_options import TrainingOptions
-from wideberth.data import Format, Request, Table, kind_of, open_table
+from wideberth.data import Format, Request, kind_of, open_table
 from wideberth.data.errors import agree, listed, quoted
+from wideberth.data.table import Table
 from wideberth.measurement.columns import error_columns
+from wideberth.measurement.imputations import fill_errors
 from wideberth.noise import ErrorBars
-from wideberth.noise.read_errors import SHAPES, fill_errors, read_errors
+from wideberth.noise.reading import SHAPES, read_errors
 
 _REMEDY = (
     "--missing-errors exact, median or share:0.05 says what is meant by values without "

@@ -12,7 +12,7 @@ import numpy as np
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.measured import ErrorColumns
-from wideberth.cli.model_file import Unreadable, dumps, loads
+from wideberth.cli.model_file import MAGIC, Unreadable, dumps, loads
 from wideberth.cli.prepare import Columns
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.measured_svc import MeasuredSVC
@@ -105,7 +105,10 @@ def open_model(path: str | Path) -> Model:
         If it is something else, damaged, or of a newer version.
     """
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as stream:
+            data = stream.read(len(MAGIC))
+            if data == MAGIC:  # other files may be larger than memory
+                data += stream.read()
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such file.") from None
     except OSError as error:

@@ -14,10 +14,10 @@ key that begins with `$`:
     {"$kind": "StandardScaler", …}    an object of a kind in the table `_KINDS`, with
                                       its attributes
 
-The table is all that can be built, so that a file from a stranger runs no code, and no
-module or class may be found by a name in a file. Classes may move and be renamed: the
-names of kinds and attributes in the files stay. An attribute that is renamed, or that
-no longer exists, is translated where its kind is built.
+Nothing but what is in the table is ever built: a file from a stranger runs no code, and
+makes Python import nothing. Classes may move and be renamed, for the names of kinds and
+attributes in files stay as they are. Where an attribute is renamed in the code, or is
+taken out, the `build` of its kind translates what older files hold.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import math
 import zipfile
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -37,6 +38,7 @@ from sklearn.preprocessing import StandardScaler
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.scaling import PreparedNumbers
+from wideberth.data.arrays import checked_sparse
 from wideberth.data.errors import quoted
 from wideberth.estimators.denoised import Denoised, place_of_features
 from wideberth.estimators.measured_svc import MeasuredSVC
@@ -46,18 +48,27 @@ from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.measurement.population import Population
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.measurement.uncertainty import PopulationUncertainty
-from wideberth.noise.polyhedra import Box, CrossPolytope
+from wideberth.noise.shapes import Box, CrossPolytope
 
 #: Of the format; raised when older versions of this package could not read it.
 VERSION = 1
+#: The first bytes of every file.
+MAGIC = b"PK\x03\x04"
 _FORMAT = "wideberth model"
 _DESCRIPTION = "model.json"
-_ZIP = b"PK\x03\x04"  # how archives begin
-_AGAIN = "copy it again, or train it again with wideberth fit"
+_OTHER = "is not a model file; give the file that wideberth fit --out wrote."
+_AGAIN = "copy it again, or train it again with wideberth fit."
 
 
 class Unreadable(ValueError):
     """Ends a sentence that begins with the name of the file."""
+
+
+def _unknown(what: str) -> Unreadable:
+    return Unreadable(
+        f"holds {what}, which this version of wideberth does not know; update it, or "
+        "train again with wideberth fit."
+    )
 
 
 # -- what a file may hold --------------------------------------------------------------
@@ -65,10 +76,10 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class _Kind:
-    """A class whose objects a file may hold: their attributes, and how one is built.
+    """A class whose objects a file may hold, and which of their attributes it keeps.
 
-    `build` takes the attributes `given` by name; the others, which an object need not
-    have, are set afterwards.
+    `build`, by default the class, is called with the attributes `given`. The `others`
+    are set on what it returns; an object need not have them.
     """
 
     cls: type
@@ -83,11 +94,7 @@ class _Kind:
     def built(self, attributes: dict):
         strange = attributes.keys() - {*self.given, *self.others}
         if strange:
-            raise Unreadable(
-                f"holds a {self.cls.__name__} with {quoted(min(strange))}, which this "
-                "version of wideberth does not know; update it, or train again with "
-                "wideberth fit."
-            )
+            raise _unknown(f"a {self.cls.__name__} with {quoted(min(strange))}")
         given = [name for name in self.given if name in attributes]
         made = (self.build or self.cls)(
             **{name: attributes.pop(name) for name in given}
@@ -111,16 +118,11 @@ def _shape(cls: type) -> _Kind:
     return _Kind(cls, ("scales",), ("feature_names",), lambda scales: cls(scales))
 
 
-def _csr(data, indices, indptr, shape) -> sp.csr_array:
-    made = sp.csr_array((data, indices, indptr), shape=shape)
-    made.check_format(full_check=True)  # SciPy trusts the indices otherwise
-    return made
-
-
 class _Pipelines(_Kind):
-    """Pipelines: their steps, and the linear map that these are, up to `TrueFeatures`.
+    """Pipelines, of which a file keeps the steps, their linear map and the noise.
 
-    The parts before and behind `TrueFeatures` are put together again from that.
+    With `TrueFeatures` the map is that of the steps before it. The two pipelines around
+    `TrueFeatures` (`Denoised`) are made again from the steps.
     """
 
     def described(self, value: RobustPipeline) -> dict:
@@ -140,7 +142,7 @@ class _Pipelines(_Kind):
             isinstance(step, (StandardScaler, PreparedNumbers, TrueFeatures))
             for step in ahead
         )
-        if not sound:  # a pipeline of pipelines could take forever
+        if not sound:  # pipelines within pipelines could take forever
             raise ValueError
         made = RobustPipeline(steps)
         made.linear_map_, made.noise_ = attributes["linear_map"], attributes["noise"]
@@ -180,7 +182,10 @@ _KINDS: dict[str, _Kind] = {
     "PopulationUncertainty": _record(PopulationUncertainty),
     "Box": _shape(Box),
     "CrossPolytope": _shape(CrossPolytope),
-    "CSR": _Kind(sp.csr_array, ("data", "indices", "indptr", "shape"), (), _csr),
+    "CSR": _Kind(
+        *(sp.csr_array, ("data", "indices", "indptr", "shape"), ()),
+        partial(checked_sparse, sp.csr_array),
+    ),
 }
 
 
@@ -202,13 +207,15 @@ def dumps(content: dict) -> bytes:
 
 
 class _Encoder:
+    """Turns values into JSON, and collects the members with their arrays."""
+
     def __init__(self):
         self.members: dict[str, bytes] = {}
         self._arrays: list[np.ndarray] = []  # kept, so that no other has their identity
         self._names: dict[int, str] = {}  # of members, by the identity of their arrays
 
     def tree(self, value):
-        """A value as JSON has it."""
+        """The JSON of a value."""
         if isinstance(value, str):
             return str(value)
         if isinstance(value, np.generic):
@@ -261,14 +268,12 @@ def loads(data: bytes) -> dict:
     Raises
     ------
     Unreadable
-        With the end of a sentence, where what is wrong is known.
+        Where it is known what is wrong.
     Exception
-        Of any kind, where damage is noticed by whoever reads a part.
+        Of any kind, where a part is damaged.
     """
-    if not data.startswith(_ZIP):
-        raise Unreadable(
-            "is not a model file; give the file that wideberth fit --out wrote."
-        )
+    if not data.startswith(MAGIC):
+        raise Unreadable(_OTHER)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = {part.filename: part for part in archive.infolist()}
         if "schema.json" in parts:
@@ -277,15 +282,12 @@ def loads(data: bytes) -> dict:
                 "are no longer read; train it again with wideberth fit."
             )
         if _DESCRIPTION not in parts:
-            raise Unreadable(
-                "is an archive, but not a model file; give the file that wideberth "
-                "fit --out wrote."
-            )
+            raise Unreadable(_OTHER)
         packed = any(part.compress_type for part in parts.values())
         if packed or sum(part.file_size for part in parts.values()) > len(data):
             raise Unreadable(
                 "holds parts that are compressed or larger than the file, as wideberth "
-                f"fit never writes them, and was not unpacked; {_AGAIN}."
+                f"fit never writes them, and was not unpacked; {_AGAIN}"
             )
         described = json.loads(archive.read(_DESCRIPTION))
         if described.pop("format") != _FORMAT:
@@ -298,12 +300,14 @@ def loads(data: bytes) -> dict:
 
 
 class _Decoder:
+    """Turns JSON into values, and reads the members with their arrays."""
+
     def __init__(self, archive: zipfile.ZipFile, parts: Collection[str]):
         self._archive, self._parts = archive, parts
         self._arrays: dict[str, np.ndarray] = {}
 
     def value(self, tree):
-        """What stands in JSON."""
+        """The value of JSON."""
         if isinstance(tree, list):
             return [self.value(each) for each in tree]
         if not isinstance(tree, dict):
@@ -311,11 +315,7 @@ class _Decoder:
         if "$kind" in tree:
             name = tree.pop("$kind")
             if name not in _KINDS:
-                raise Unreadable(
-                    f"holds an object of the kind {quoted(str(name))}, which this "
-                    "version of wideberth does not know; update it, or train again "
-                    "with wideberth fit."
-                )
+                raise _unknown(f"an object of the kind {quoted(name)}")
             attributes = {key: self.value(each) for key, each in tree.items()}
             return _KINDS[name].built(attributes)
         tag = next((key for key in tree if key[:1] == "$"), None)
@@ -330,7 +330,9 @@ class _Decoder:
                 made[:] = self.value(held)
                 return made
             case "$scalar":
-                return _number_type(held[0])(self.value(held[1]))
+                number = np.dtype(str(held[0]))
+                if number.kind in "biuf":
+                    return number.type(self.value(held[1]))
             case "$float":
                 return float(held)
             case "$tuple":
@@ -342,16 +344,9 @@ class _Decoder:
     def _array(self, name: str) -> np.ndarray:
         if name not in self._arrays:
             if name not in self._parts:
-                raise Unreadable(f"lacks its array {quoted(str(name))}; {_AGAIN}.")
+                raise Unreadable(f"lacks its array {quoted(name)}; {_AGAIN}")
             self._arrays[name] = _read_array(self._archive.read(name), name)
         return self._arrays[name]
-
-
-def _number_type(name: str) -> type:
-    dtype = np.dtype(str(name))
-    if dtype.kind not in "biuf":
-        raise ValueError
-    return dtype.type
 
 
 def _read_array(data: bytes, name: str) -> np.ndarray:
@@ -363,12 +358,12 @@ def _read_array(data: bytes, name: str) -> np.ndarray:
     if dtype.itemsize == 0 or not kinds <= set("biufU"):
         raise Unreadable(
             f"holds an array of the type {dtype}, {quoted(name)}, and model files hold "
-            f"numbers and text only; {_AGAIN}."
+            f"numbers and text only; {_AGAIN}"
         )
     start = stream.tell()
     if math.prod(shape) * dtype.itemsize != len(data) - start:
         raise Unreadable(
-            f"holds an array that is not as large as it says, {quoted(name)}; {_AGAIN}."
+            f"holds an array that is not as large as it says, {quoted(name)}; {_AGAIN}"
         )
     order: Literal["F", "C"] = "F" if by_columns else "C"
     array = np.ndarray(shape, dtype, data, start, order=order).copy(order)

@@ -13,17 +13,17 @@ from wideberth.cli.errors import FileError, UserError
 from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
 from wideberth.cli.prepare import Columns, PreparedRows, moments
 from wideberth.cli.training_options import TrainingOptions
-from wideberth.data import Format, Request, Table, open_table
+from wideberth.data import Format, Request, open_table
 from wideberth.data.errors import agree, listed, quoted
 from wideberth.data.numbers import Numbers, looks_like_number
+from wideberth.data.table import Table
 from wideberth.measurement.radius import (
     radius_from_replicates,
     radius_from_std,
     scales_from_replicates,
 )
 from wideberth.noise import ErrorBars
-from wideberth.noise.polyhedra import Box, CrossPolytope
-from wideberth.noise.shape import Shape
+from wideberth.noise.shapes import Box, CrossPolytope, Shape
 from wideberth.problem.validation import radius_or_default
 
 #: What noise with a scale for each feature is, by its shape.

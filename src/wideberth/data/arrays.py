@@ -276,13 +276,25 @@ def open_archive(path) -> ArrayReader:
     return reader
 
 
+def checked_sparse(kind: type, data, indices, indptr, shape: tuple):
+    """A sparse matrix from parts of unknown origin; a ValueError if they are none.
+
+    SciPy's routines trust the indices, and its check of them trusts `indptr`.
+    """
+    rising = indptr.dtype.kind in "iu" and np.all(indptr[1:] >= indptr[:-1])
+    if len(shape) != 2 or not rising or not 0 <= indptr[-1] <= len(indices):
+        raise ValueError("its parts are not those of a sparse matrix")
+    matrix = kind((data, indices, indptr), shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix
+
+
 def _matrix(arrays: dict, where: str):
     if set(arrays) >= _SPARSE:
         with explained(where, "a sparse matrix in CSR or CSC form"):
             parts = (arrays["data"], arrays["indices"], arrays["indptr"])
             kind = {b"csr": sp.csr_array, b"csc": sp.csc_array}[arrays["format"].item()]
-            matrix = kind(parts, shape=tuple(arrays["shape"].tolist()))
-            matrix.check_format(full_check=True)  # SciPy's routines trust the indices
+            matrix = checked_sparse(kind, *parts, tuple(arrays["shape"].tolist()))
             if np.greater(matrix.shape, _LARGEST).any():
                 raise ValueError(f"its shape is {matrix.shape}, beyond {_LARGEST}")
             return sp.csr_array(matrix, dtype=np.float64)

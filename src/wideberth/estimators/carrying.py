@@ -16,7 +16,7 @@ from wideberth.estimators.categories import (
     with_exact,
 )
 from wideberth.noise import Covariances, ErrorBars, as_shape, is_covariance
-from wideberth.noise.read_errors import read_errors
+from wideberth.noise.reading import read_errors
 from wideberth.problem.validation import feature_names
 
 

@@ -31,10 +31,10 @@ from wideberth.estimators.judging import Judged
 from wideberth.estimators.monotone import bends
 from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.measurement.population import Posterior
-from wideberth.measurement.tables import BLOCK
+from wideberth.measurement.tables import BLOCK, read_variances
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.noise import Covariances, Posteriors, keeps_apart
-from wideberth.noise.read_errors import in_order_of, read_variances
+from wideberth.noise.reading import in_order_of
 from wideberth.noise.sums import ratio
 from wideberth.problem.arrays import host
 from wideberth.problem.validation import feature_names, float_array, radius_or_default

@@ -69,7 +69,7 @@ class Course:
         points = float_array(X, "X").astype(np.float64)
         sides = bars.sides
         if sides is None:
-            sides = np.broadcast_to(bars.block(slice(None)), (2, *points.shape))
+            sides = np.broadcast_to(bars.dense, (2, *points.shape))
         form = X[:0] if hasattr(X, "columns") else None
         return Images(points, np.where(np.isnan(points), 0.0, sides), self, form)
 

@@ -28,7 +28,7 @@ from wideberth.estimators.training_data import (
     remedy_for_gaps,
 )
 from wideberth.noise import align_noise
-from wideberth.noise.read_errors import IN_SEARCHES, errors_beside, read_errors
+from wideberth.noise.reading import IN_SEARCHES, errors_beside, read_errors
 from wideberth.problem.arrays import host, is_foreign, like, namespace, pick
 from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.validation import (

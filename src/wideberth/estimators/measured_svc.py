@@ -26,8 +26,9 @@ from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import read_rows
 from wideberth.estimators.verdict import Verdict, check_confidence, verdict
+from wideberth.measurement.tables import read_variances
 from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
-from wideberth.noise.read_errors import IN_SEARCHES, in_order_of, read_variances
+from wideberth.noise.reading import IN_SEARCHES, in_order_of
 from wideberth.problem.labels import class_labels, uniform
 from wideberth.problem.validation import as_array, check_per_sample
 

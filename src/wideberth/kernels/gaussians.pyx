@@ -128,6 +128,13 @@ def densities(
     cdef double[:, :, ::1] inverses = np.empty((n if with_inverses else 0, d, d))
     cdef double[::1] memory = np.empty(_size(d)), minus = np.empty(LANES)
     cdef Lanes at = lanes_in(&memory[0], d)
+    if not (  # no bounds are checked below, and a Gaussian may come from a file
+        variances.shape[0] == n and variances.shape[1] == d == mean.shape[0]
+        and spread.shape[0] == d == spread.shape[1]
+        and (covariances.shape[0] == 0 or covariances.shape[0] == n)
+        and covariances.shape[1] == d == covariances.shape[2]
+    ):
+        raise ValueError("measurements and Gaussian are not of the same features")
     with nogil:
         while start < n:
             rows = min(LANES, n - start)

@@ -1,12 +1,13 @@
-"""Values and their errors from multiple imputations, by Rubin's rules."""
+"""Errors for cells that have none: by a rule, or from multiple imputations (Rubin)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from wideberth.measurement.radius import read_imputations
-from wideberth.noise.read_errors import read_variances
-from wideberth.problem.validation import short
+from wideberth.measurement.tables import read_variances
+from wideberth.noise.reading import in_order_of
+from wideberth.problem.validation import float_array, short
 
 
 def errors_from_imputations(
@@ -62,3 +63,57 @@ def errors_from_imputations(
         return means, np.sqrt(spread + measured)
     matrices = between * np.einsum("mni,mnj->nij", off, off)
     return means, matrices + measured[:, :, None] * np.eye(means.shape[1])
+
+
+def fill_errors(X_err, rule, X=None):
+    """Errors for cells that have none (NaN), by an explicit rule.
+
+    Parameters
+    ----------
+    X_err : array or frame of shape (n, d)
+        Errors, NaN where there is none.
+    rule : {"exact", "median"} or float
+        Such values are exact; or have the median error of their column; or one that is
+        this share of the value, which takes X.
+    X : array or frame of shape (n, d), optional
+        The values, for a share of them.
+
+    Returns
+    -------
+    array of shape (n, d), or a frame where one was given
+    """
+    X_err = X_err if X is None else in_order_of(X_err, X)
+    errors = float_array(X_err, "X_err").astype(np.float64)
+    missing = np.isnan(errors)
+    if isinstance(rule, str) and rule == "exact":
+        filled = np.zeros_like(errors)
+    elif isinstance(rule, str) and rule == "median":
+        none = missing.all(axis=0)
+        if none.any():
+            raise ValueError(
+                f"Column {int(np.flatnonzero(none)[0])} of X_err has no error at all, "
+                "and no median; fill it by another rule."
+            )
+        filled = np.broadcast_to(np.nanmedian(errors, axis=0), errors.shape)
+    elif (
+        isinstance(rule, bool)
+        or not isinstance(rule, int | float)
+        or not 0 <= rule < np.inf
+    ):
+        raise ValueError(
+            f"rule={short(rule)} is not known; choose 'exact', 'median' or a share of "
+            "the value such as 0.05."
+        )
+    elif X is None:
+        raise ValueError(f"rule={rule} is a share of the value, which takes X.")
+    else:
+        filled = rule * np.abs(float_array(X, "X"))
+        if filled.shape != errors.shape:
+            raise ValueError(
+                f"X has shape {filled.shape}; it must have a value for every cell of "
+                f"X_err, {errors.shape}."
+            )
+    whole = np.where(missing, filled, errors)
+    if hasattr(X_err, "columns") and hasattr(X_err, "index"):
+        return type(X_err)(whole, columns=X_err.columns, index=X_err.index)
+    return whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.noise.read_errors import check_error_shape
+from wideberth.noise.reading import check_error_shape
 from wideberth.problem.validation import float_array
 
 

@@ -8,6 +8,7 @@ over all rows, and parts add up.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,14 +19,15 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
+import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
 
 from wideberth.data.chunks import Chunk
 from wideberth.data.sources import Source
 from wideberth.measurement.population import Measurements, Population, Sums, sums_of
-from wideberth.noise.read_errors import read_variances
+from wideberth.noise.reading import check_squares, read_covariances, read_table
+from wideberth.problem.validation import check_number, float_array
 
 #: Rows of one block of sums: many times LANES of `kernels/lanes.h`, few beside a table.
 #: A sample has as many of each class.
@@ -294,7 +296,10 @@ class _EStep:
         blocks = [(part[r], None if labels is None else labels[r]) for r in rows]
         if len(blocks) == 1 or self.n_jobs in (None, 1):
             return reduce(add, starmap(self._block, blocks))
-        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
+        jobs = (
+            self.n_jobs if self.n_jobs > 0 else (os.cpu_count() or 1) + 1 + self.n_jobs
+        )
+        with ThreadPoolExecutor(max(jobs, 1)) as pool:
             return reduce(add, pool.map(lambda block: self._block(*block), blocks))
 
     def _block(self, part: Measurements, labels) -> Sums:
@@ -305,3 +310,24 @@ class _EStep:
             for k in range(len(self.population.shares))
         ]
         return Sums.side_by_side(own)
+
+
+def read_variances(X_err, X, names=None) -> tuple[np.ndarray, np.ndarray]:
+    """Squared standard errors (n, d), and covariances (n, d, d) where those are given.
+
+    Cells that X does not have (NaN) may have any error. A number is one for all cells.
+    """
+    n, d = X.shape
+    missing = np.isnan(X)
+    if not sp.issparse(X_err) and np.ndim(X_err) == 3:
+        either = missing[:, :, None] | missing[:, None, :]
+        matrices = float_array(X_err, "X_err").astype(np.float64)
+        if matrices.shape == either.shape:
+            matrices = np.where(either, 0.0, matrices)
+        matrices = read_covariances(matrices, X.shape)
+        return np.ascontiguousarray(np.einsum("nii->ni", matrices)), matrices
+    if not sp.issparse(X_err) and np.ndim(X_err) == 0:
+        X_err = np.full((n, d), check_number(X_err, "X_err"))
+    table = read_table(X_err, X.shape, names, missing)
+    check_squares(table)
+    return np.square(table, dtype=np.float64), np.empty((0, d, d))

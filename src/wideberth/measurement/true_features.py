@@ -36,9 +36,10 @@ from wideberth.measurement.tables import (
     MeasurementTable,
     MemoryTable,
     Units,
+    read_variances,
 )
 from wideberth.measurement.uncertainty import PopulationUncertainty
-from wideberth.noise.read_errors import IN_SEARCHES, in_order_of, read_variances
+from wideberth.noise.reading import IN_SEARCHES, in_order_of
 from wideberth.problem.validation import short
 
 #: How far from the median of its column a measurement is warned of, in units of its

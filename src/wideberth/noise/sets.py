@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -23,9 +23,8 @@ from wideberth.problem.arrays import concat, host, is_foreign, pick
 from wideberth.problem.rows import Passes, Rows
 
 if TYPE_CHECKING:
-    from wideberth.noise.cells import Boxes
     from wideberth.noise.error_bars import SmoothBars, Tangents
-    from wideberth.noise.shape import Shape
+    from wideberth.noise.shapes import Shape
 
 
 class SumOfSets(ABC):
@@ -33,12 +32,10 @@ class SumOfSets(ABC):
 
     #: s where S = sU for a shape that all samples share; 0 elsewhere.
     scale: float = 0.0
-    #: How far S may be from that of the sets as given, for its axes (`covariance`).
+    #: How far S may be from that of the sets as given, for its axes (`factors`).
     axes_error: float = 0.0
     #: Relative error of sums of points of the sets, beyond that of sums over samples.
     rounding: float = 0.0
-    #: A number with Σ a_ir_i(w) ≤ size·N(w), N the norm of `Sets.norm`.
-    size: float
     #: Ellipsoids of samples with their a_i, where S has no closed form.
     parts: tuple[tuple[SmoothBars, np.ndarray], ...] = ()
 
@@ -61,6 +58,10 @@ class SumOfSets(ABC):
     def support_error(self, w: np.ndarray) -> float:
         """What it is off by, beyond the rounding of sums over samples and features."""
         return 0.0
+
+    @abstractmethod
+    def lipschitz(self, n_features: int) -> float:
+        """The largest Σ a_ir_i(w) over ‖w‖₂ ≤ 1, or more."""
 
     @abstractmethod
     def inscribed(self, n_features: int) -> float:
@@ -126,12 +127,22 @@ class Sets(ABC):
     proportional: bool = False
     #: Q, if a shape is axis-aligned only in the coordinates Qᵀx.
     axes: np.ndarray | None = None
-    #: T: having rotated rows to `axes` changes ⟨w,x⟩ by at most T‖w‖‖x‖ (`covariance`).
+    #: T: having rotated rows to `axes` changes ⟨w,x⟩ by at most T‖w‖‖x‖ (`factors`).
     rotation_error: float = 0.0
     #: What to do where rounding leaves directions without noise open.
     remedy: str = ""
     #: From each measurement to the middle of its set; None if that is where it is.
     offsets: np.ndarray | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """U, where all samples share it."""
+        raise TypeError(f"{self.name} noise has a set for every sample")
+
+    @property
+    def ellipsoids(self) -> SmoothBars:
+        """The U_i, where each sample has an ellipsoid."""
+        raise TypeError(f"{self.name} noise has no ellipsoid for every sample")
 
     @abstractmethod
     def supports(self, w: np.ndarray) -> np.ndarray | float:
@@ -166,16 +177,8 @@ class Sets(ABC):
         return 1.0
 
     def norm(self, w: np.ndarray) -> float:
-        """N(w), with κ_i(w) ≤ N(w) times `norm_factors`: ‖w‖₂, or Ω of a shape."""
+        """N(w) ≤ ‖w‖₂ with r_i(w) ≤ L_iN(w) for all samples, L_i being `lipschitz`."""
         return float(np.linalg.norm(w))
-
-    def norm_lipschitz(self, n_features: int) -> float:
-        """The largest N(w) over ‖w‖₂ ≤ 1."""
-        return 1.0
-
-    def norm_factors(self, radii: np.ndarray, n_features: int) -> np.ndarray:
-        """Numbers b_i with κ_i(w) ≤ b_iN(w)."""
-        return radii * self.lipschitz(n_features)
 
     def left_out(self, w: np.ndarray) -> np.ndarray:
         """A mask of features that have weight 0 in some w(α) = w for the noise's sake.
@@ -192,8 +195,8 @@ class Sets(ABC):
         """Moves δ that attain max ⟨w,δ⟩, one in a row, or the one of all samples."""
         raise NotImplementedError(f"{self.name} noise knows no worst case")
 
-    def tangents(self, z: np.ndarray, radii, w: np.ndarray, rows) -> Tangents:
-        """κ_i about w for the samples `rows`, beside their z_i."""
+    def tangents(self, z: np.ndarray, radii: np.ndarray, w: np.ndarray) -> Tangents:
+        """κ_i about w, beside the z_i of the samples."""
         raise NotImplementedError(f"{self.name} noise has no tangents")
 
     def conic(self, cp, w):
@@ -277,20 +280,12 @@ class Noise:
     @property
     def shape(self) -> Shape:
         """U, where noise is proportional."""
-        assert self.proportional
-        return cast("Shape", self.sets)
+        return self.sets.shape
 
     @property
     def ellipsoids(self) -> SmoothBars:
-        """U_i, where each sample has an ellipsoid of its own."""
-        assert self.smooth
-        return cast("SmoothBars", self.sets)
-
-    @property
-    def boxes(self) -> Boxes:
-        """U_i, where each sample has a box of its own."""
-        assert self.separable
-        return cast("Boxes", self.sets)
+        """The U_i, where each sample has an ellipsoid."""
+        return self.sets.ellipsoids
 
     def supports(self, w: np.ndarray):
         """κ_i(w) of every sample: the most that moving it changes ⟨w,x⟩."""
@@ -305,19 +300,11 @@ class Noise:
         """L_i of every sample: the largest κ_i(w) over ‖w‖₂ ≤ 1."""
         return _times(self.radii, self.sets.lipschitz(n_features))
 
-    def axes_errors(self, rows=slice(None)):
-        """How far κ_i(w) of the samples `rows` may be off, per unit of ‖w‖₂."""
-        errors = self._axes_errors
-        return errors if _is_zero(errors) else errors[rows]
-
     @cached_property
-    def _axes_errors(self):
+    def axes_errors(self):
+        """How far κ_i(w) may be off, per unit of ‖w‖₂; 0 if for no sample."""
         errors = self.sets.axes_errors()
         return errors if _is_zero(errors) else self.radii * errors
-
-    def norm_factors(self, n_features: int) -> np.ndarray:
-        """Numbers b_i with κ_i(w) ≤ b_iN(w); see `Sets.norm`."""
-        return self.sets.norm_factors(self.radii, n_features)
 
     def sum(self, alpha: np.ndarray) -> SumOfSets:
         """Σα_iρ_iU_i, whose support function is Σα_iκ_i(w)."""
@@ -331,9 +318,9 @@ class Noise:
         """Under boxes how far samples i may move in features j, together."""
         return self.radii[i] * self.sets.cells(i, j)
 
-    def tangents(self, z: np.ndarray, w: np.ndarray, rows) -> Tangents:
-        """κ_i about w for the samples `rows`, beside their z_i."""
-        return self.sets.tangents(z, self.radii[rows], w, rows)
+    def tangents(self, z: np.ndarray, w: np.ndarray) -> Tangents:
+        """κ_i about w, beside the z_i of the samples."""
+        return self.sets.tangents(z, self.radii, w)
 
     def worst_case(self, w: np.ndarray, y: np.ndarray) -> np.ndarray:
         """δ_i ∈ ρ_iU_i that lowers y_i⟨w,x_i+δ_i⟩ most, as an n×d array."""
@@ -366,7 +353,8 @@ class Noise:
 
     def divided(self, sigma: float, stretch: float) -> Noise:
         """The noise of rows divided by σ, with sets divided by `stretch`."""
-        return Noise(self.sets.divided(stretch), self.radii / sigma * stretch)
+        sets = self.sets if stretch == 1.0 else self.sets.divided(stretch)
+        return Noise(sets, self.radii / sigma * stretch)
 
 
 def same_for_all(radii) -> bool:

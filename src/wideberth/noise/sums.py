@@ -23,7 +23,7 @@ import numpy as np
 from wideberth.noise.sets import SumOfSets
 from wideberth.problem.arrays import at_least, is_foreign, namespace
 from wideberth.problem.limits import CACHED_ENTRIES, LITTLE, MOST_STEPS, TINY
-from wideberth.problem.rounding import accurate_sum
+from wideberth.problem.rounding import accurate_sum, nearest_rounding
 from wideberth.problem.rows import gamma
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 #: Relative distance from a guess of w(α) within which it is taken: a choice; values are
 #: valid wherever steps end.
 _CLOSE = 1e-3
-#: Number of times that the ball about w(α) is narrowed in which sets known roughly may
-#: put it: a choice; most of the gain is in the first two.
-_NARROWER = 4
 #: Relative decrease of ‖v‖² below which steps to w(α) end: a choice. At kinks they
 #: creep; 1e-3 leaves relative gaps of 1e-4 there, and 1e-6 still 1e-7.
 _STALLED = 1e-9
@@ -50,18 +47,14 @@ class SumOfBoxes(SumOfSets):
 
     down: np.ndarray
     up: np.ndarray
-    size: float  # Σ a_iL_i
+    size: float  # Σ a_iL_i of the samples
     rounding: float  # bound on the errors of both ends, relative to `size`
-
-    @classmethod
-    def even(cls, widths: np.ndarray, size: float, rounding: float) -> SumOfBoxes:
-        """The box of all |δ_j| ≤ widths_j."""
-        return cls(widths, widths, size, rounding)
 
     @classmethod
     def penalty(cls, s: float, n_features: int) -> SumOfBoxes:
         """That of a norm penalty s‖w‖₁: all features alike."""
-        return cls.even(np.full(n_features, float(s)), s * n_features**0.5, 0.0)
+        widths = np.full(n_features, float(s))
+        return cls(widths, widths, s * n_features**0.5, 0.0)
 
     def __add__(self, other):
         size, rounding = self.size + other.size, max(self.rounding, other.rounding)
@@ -84,6 +77,9 @@ class SumOfBoxes(SumOfSets):
 
     def support_error(self, w):
         return self.rounding * self.size * float(np.linalg.norm(w))
+
+    def lipschitz(self, n_features):
+        return self.size
 
     def inscribed(self, n_features):
         least = np.minimum(self.down, self.up)
@@ -136,9 +132,7 @@ class SumOfEllipsoids(SumOfSets):
             tuple((bars.restricted(columns), a) for bars, a in self.parts)
         )
 
-    @property
-    def size(self) -> float:  # type: ignore[override]
-        """Σ a_iL_i."""
+    def lipschitz(self, n_features):
         return sum(float(a @ bars.lipschitz(bars.d)) for bars, a in self.parts)
 
     @property
@@ -208,8 +202,8 @@ class SumOfEllipsoids(SumOfSets):
             w = np.linalg.solve(matrix, d)
         except np.linalg.LinAlgError:
             return None
-        off = np.linalg.norm(matrix @ w - d)  # as much as a dual point allows for
-        return w if off <= gamma(8 * d.size + 64) * np.linalg.norm(d) else None
+        off = np.linalg.norm(matrix @ w - d)
+        return w if off <= nearest_rounding(d.size) * np.linalg.norm(d) else None
 
     def support(self, w):
         return sum(accurate_sum(a * bars.supports(w)) for bars, a in self.parts)
@@ -248,7 +242,8 @@ class SumOfEllipsoids(SumOfSets):
                 sizes = [scale * size for size in sizes]
             w = self._majorant_step(d, sizes)
             ahead = self.sizes(w)
-            both = [_larger(old, new) for old, new in zip(sizes, ahead, strict=True)]
+            pairs = zip(sizes, ahead, strict=True)
+            both = [namespace(new).maximum(old, new) for old, new in pairs]
             v, sizes = d - self._point(w, both), ahead
             square, off = float(v @ v), np.inf
             if creeping:
@@ -304,17 +299,14 @@ class SumOfEllipsoids(SumOfSets):
         length, up = float(np.linalg.norm(v)) + error, 1 + gamma(64)
         value, ball = np.inf, (most + math.sqrt(most * (most + 2 * length))) * up
         center = ball
-        for _ in range(_NARROWER):
+        for _ in range(MOST_STEPS):
             near = [a * bars.open_errors(v, ball + error) for bars, a in self.parts]
             value = sum(map(accurate_sum, near)) * up
-            if not math.sqrt(2 * value) < ball:
+            narrowed = math.sqrt(2 * value) * up
+            if not narrowed < (1 - LITTLE) * ball:
                 break
-            ball = math.sqrt(2 * value) * up
+            ball = narrowed
         return value, center
-
-
-def _larger(one, other):
-    return namespace(one).maximum(one, other)
 
 
 def ratio(a, sizes: np.ndarray) -> np.ndarray:

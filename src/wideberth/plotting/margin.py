@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wideberth.noise import as_shape
-from wideberth.noise.read_errors import in_the_middle
+from wideberth.noise.reading import in_the_middle
 from wideberth.plotting.display import Display
 
 
@@ -71,10 +71,13 @@ class MarginDisplay(Display):
         model, coef, _ = estimator._robust_model()
         judged = estimator._judge(given, X_err)
         values = estimator.decision_function(given).reshape(len(X), -1)
+        angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+        normals = np.column_stack([np.cos(angles), np.sin(angles)])
         if X_err is None:
-            outline = as_shape(judged.noise, 2).outline()
+            shape = as_shape(judged.noise, 2)
+            outline = np.array([shape.maximizer(w) for w in normals])
         else:
-            outline = judged.noise.outlines()
+            outline = np.stack([judged.noise.gradients(w) for w in normals], axis=1)
         radii = np.broadcast_to(model._radii(y, radius, X_err), (len(y),))
         return cls(
             X=X,

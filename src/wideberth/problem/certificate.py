@@ -24,7 +24,6 @@ class PrimalPoint:
     w: np.ndarray
     b: float
     margins: np.ndarray  # Zw, without intercept and noise
-    omega: float  # Ω(w)
     slack: np.ndarray  # m_i − ψ_i(w,b)
     hinge: float  # Σ c_i [slack_i]_+, without folded samples
     value: float

@@ -194,6 +194,11 @@ def null_rounding(problem: Problem, b, sums: DualSums) -> float:
     return error
 
 
+def nearest_rounding(n_features: int) -> float:
+    """Relative error bound of w(α), the shortest d − δ with δ in a sum of sets."""
+    return gamma(8 * n_features + 64)
+
+
 def dual_rounding(
     problem: Problem,
     w,
@@ -211,14 +216,14 @@ def dual_rounding(
     largest Σ_j|w_jz_ij|, more sharply than ‖w‖ does.
     """
     g, norm_w, weight = totals_rounding(problem), _length(w), sums.weight
-    sets, d = problem.noise.sets, problem.rows.d
-    reach = noise.size * sets.norm_lipschitz(d)  # of Σα_iρ_iU_i: Σα_iL_i
+    d, norm = problem.rows.d, problem.noise.sets.norm(w)
+    reach = noise.lipschitz(d)  # Σα_iL_i
     relative = gamma(problem.chain) + max(g, noise.rounding)
-    prox_error = gamma(8 * d + 64) * (norm_w + reach)
+    prox_error = nearest_rounding(d) * (norm_w + reach)
     # In the user's axes L_α differs by at most sH‖w‖: its minimum by what moving the
     # centre by sH would change.
     center = d_error + relative * reach + prox_error + noise.axes_error
-    error = g * (sums.size + weight * abs(b)) + relative * noise.size * sets.norm(w)
+    error = g * (sums.size + weight * abs(b)) + relative * reach * norm
     along, largest = sizes or (norm_w * d_error, norm_w * problem.largest_norm)
     error += along + norm_w * (center - d_error) + center * center
     error += gamma(d + 4) * norm_w * norm_w
@@ -229,7 +234,7 @@ def dual_rounding(
     elif problem.intercept is not None:
         # Σα_i y_i = 0 holds up to rounding; α is at most so far from where it is exact:
         moved = (OFF + 1) * g * weight
-        support = problem.largest_noise * sets.norm(w)
+        support = problem.largest_lipschitz * norm
         steepest = problem.largest_target + largest + support
         shift = moved * (problem.largest_norm + problem.largest_lipschitz)
         error, center = error + moved * steepest + shift * shift, center + shift

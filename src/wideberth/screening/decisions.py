@@ -239,7 +239,7 @@ def _in_doubt(
     noise, d, radius = problem.noise, problem.rows.d, midpoint_radius(problem, pair)
     if region == "ellipsoid" and pair.dual.s > 0:
         largest = noise.shape.lipschitz(d)
-        omega = pair.point.omega + ball.radius * largest
+        omega = noise.shape.support(pair.point.w) + ball.radius * largest
         curvature = pair.dual.s / (2 * omega) if omega > 0 else 0.0
         radius *= (1 + curvature * largest * largest) ** -0.5
     free = np.flatnonzero(found.free)
@@ -322,7 +322,7 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         relative * mass,
         chain(problem.n, count) + problem.chain,
         largest(masked(chosen, norms)),
-        largest(masked(chosen, problem.noise.norm_factors(problem.rows.d))),
+        largest(masked(chosen, problem.noise.lipschitz(problem.rows.d))),
         problem.noise.folded(weights),
         own.size,
         own.weight,

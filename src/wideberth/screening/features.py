@@ -160,10 +160,11 @@ class FreeDuals:
         small = Reduction.of(problem).shrink(partition).problem
         fold, outside = small.folded, small.outside
         d, t = np.zeros(small.rows.d), outside.box(small.rows.d)
-        fold_error = outside.rounding * outside.size
+        largest = outside.lipschitz(small.rows.d)  # of any entry of t
+        fold_error = outside.rounding * largest
         if fold is not None:
             d = fold.d
-            fold_error += fold.rounding + gamma(small.chain) * outside.size
+            fold_error += fold.rounding + gamma(small.chain) * largest
         # Of ½‖w*−w_α‖², which is part of β, w_α is known but for its rounding.
         off = dual.center_rounding
         budget = radius**2 + 2 * off * (np.sqrt(2 * pair.certificate.bound) + off)

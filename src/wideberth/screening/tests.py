@@ -220,7 +220,7 @@ def tangent(problem: Problem, region: Region) -> Test:
         terms = RowTerms.of(problem, region, rows)
         lower, upper = apart(rows)
         z = problem.rows.dense(rows) * problem.y[rows, None]
-        noise = problem.noise.tangents(z, region.w, rows)
+        noise = terms.noise.tangents(z, region.w)
         level, square = terms.margins - noise.support, terms.extra
         above = r * np.sqrt(noise.rise**2 + square + terms.root_slack)
         below = r * np.sqrt(noise.fall**2 + square + terms.root_slack)

@@ -233,11 +233,21 @@ class Curvature:
     full: np.ndarray | None = None
 
     @classmethod
-    def of(cls, diagonal: np.ndarray, rows=None, sign=1.0, full=None) -> Curvature:
-        """All rows with one sign."""
-        if rows is None:
-            rows = np.empty((0, diagonal.size))
+    def of(
+        cls, diagonal: np.ndarray, rows=None, sign=1.0, *, full=None, dense=False
+    ) -> Curvature:
+        """All rows with one sign; where it is `dense`, others are added to a matrix."""
+        size = diagonal.size
+        rows = np.empty((0, size)) if rows is None else rows
+        full = np.zeros((size, size)) if dense else full
         return cls(diagonal, rows, np.full(len(rows), sign), full)
+
+    def __iadd__(self, other: Curvature) -> Curvature:
+        """The same in place where it has a matrix."""
+        if self.full is None:
+            return self + other
+        other.add_to(self.full)
+        return self
 
     def __add__(self, other: Curvature) -> Curvature:
         """Both; one matrix where either has one."""

@@ -1,4 +1,4 @@
-"""Blocks of the interior-point method: how slacks depend on x, and on what beside it.
+"""Blocks of the interior-point method: rows, variables and constraints of a noise.
 
 A block brings the rows e_i and the variables x of `interior.py` for one kind of noise,
 with the constraints that the noise adds, their multipliers and their moves:
@@ -10,11 +10,9 @@ with the constraints that the noise adds, their multipliers and their moves:
 * `SmoothedSets`, `ConeSets`: ellipsoids and covariances per sample (theory §8);
   x = (w, b).
 
-Of the last two the first is three to five times as quick: it takes 9 to 26 steps where
-the other takes 12 to 47, each with a third of the work (Breast Cancer, random errors of
-1e-6 to 1 standard deviations, C from 0.01 to 100). But its steps lead nowhere where the
-optimum lies on a kink of the noise, as in 43 of 200 random small problems. There the
-method goes on with its `successor`, which does not mind.
+`SmoothedSets` is three to five times as quick as `ConeSets`, but makes no progress
+where the optimum lies on a kink of the noise, as in 43 of 200 random small problems.
+Then the method continues with its `successor`, `ConeSets`.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wideberth.noise import SmoothBars
+from wideberth.noise.error_bars import SmoothBars, images_of, lifted
 from wideberth.noise.sets import SumOfSets
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import by_columns, fill, host, is_foreign, like, namespace
@@ -72,15 +70,15 @@ def block_of(
 class Block:
     """The contract of a block; by itself it has fixed rows and no constraint.
 
-    A step asks in turn: `scale` at the current point, `system`, `move` along the
+    A step calls in turn: `scale` at the current point, `system`, `move` along the
     predictor, `corrected` and `right_side`, `move` along the corrector, `longest`,
-    `advance`; then `refresh` brings what does not move linearly.
+    `advance`; then `refresh` computes what does not move linearly.
 
     Where slacks depend on multipliers of the block too, a row's dα = θ(u − ⟨g,dx⟩)
     becomes θ'(u + shift − ⟨g,dx⟩) with 1/θ' = 1/θ + compliance.
     """
 
-    #: The block to go on with where this one does not get on.
+    #: The block that replaces this one where its steps make no progress.
     successor: type[Block] | None = None
     compliance: np.ndarray | None = None
     shift: np.ndarray | None = None
@@ -189,6 +187,10 @@ class Block:
     def move(self, dx: np.ndarray, d_alpha: np.ndarray, aim: np.ndarray | None) -> None:
         """Note the block's moves that go with dx and dα; to 0 where `aim` is None."""
 
+    def adjoint(self, h: np.ndarray) -> np.ndarray:
+        """What multipliers h add to Qx = Σα_ie_i, in the order of x."""
+        raise NotImplementedError
+
     def corrected(self, mu: float) -> np.ndarray | None:
         """What the corrector aims at, given μ and the predictor's moves."""
         return None
@@ -215,10 +217,6 @@ class Inequalities(Block):
     k: np.ndarray
     h: np.ndarray
     weight: np.ndarray
-
-    @abstractmethod
-    def adjoint(self, h: np.ndarray) -> np.ndarray:
-        """What multipliers h add to Qx = Σα_ie_i, in the order of x."""
 
     @abstractmethod
     def _moves(self, dx: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -289,33 +287,24 @@ class Shared(Block):
     h: np.ndarray
 
     def place(self, w, b, margins, distance):
-        """t starts beyond Ω(w), as far as makes the constraint count as all rows do."""
-        shape, d = self.problem.noise.shape, self.d
+        """t starts beyond Ω(w), inside its constraint."""
+        problem, shape, d = self.problem, self.problem.noise.shape, self.d
         size = shape.lipschitz(d) * float(np.linalg.norm(w))
-        least = max(START_INSIDE * size, LEAST_DISTANCE)
-        omega = max(shape.support(w), least)
+        omega = max(shape.support(w), START_INSIDE * size, LEAST_DISTANCE)
         x = super().place(np.append(w, omega), b, margins, distance)
-        apart = distance(self.slacks(x, margins))
-        self.inside = self._inside(apart, omega)
-        x[d] *= 1 + self.inside
-        return x
-
-    def _inside(self, distance: float, omega: float) -> float:
-        """How far inside to start, relative to Ω(w).
-
-        As far as makes t, whose weight is Σα_iρ_i, count for as much as all the rows,
-        which start `distance` inside their bounds; a tenth at most if Ω is smooth, and
-        each facet of other shapes for no more than ten rows.
-        """
-        problem, c = self.problem, self.problem.weights
+        # As far beyond Ω(w) as makes t, whose weight is Σα_iρ_i, count for as much as
+        # all the rows, which start `distance` inside their bounds; a tenth at most if Ω
+        # is smooth, and each facet of other shapes for no more than ten rows.
+        c, most = problem.weights, LITTLE
         weight = 0.5 * float(c @ problem.radii) + problem.outside.scale
-        total, most = 0.5 * distance * float(namespace(c).sum(c)), LITTLE
+        total = 0.5 * distance(self.slacks(x, margins)) * float(namespace(c).sum(c))
         if not problem.noise.smooth:
             most = 1 / EPS
-            facets = 2 * problem.noise.shape.degrees(self.d)
-            total *= min(facets / (LITTLE * max(problem.n, 1)), 1.0)
+            total *= min(2 * shape.degrees(d) / (LITTLE * max(problem.n, 1)), 1.0)
         inside = total / max(weight * omega, TINY)
-        return min(max(inside, LEAST_DISTANCE), most)
+        self.inside = min(max(inside, LEAST_DISTANCE), most)
+        x[d] *= 1 + self.inside
+        return x
 
     def begin(self, method):
         least = EPS * float(method.xp.sum(method.c))
@@ -329,10 +318,6 @@ class Shared(Block):
     def _weigh(self, mu: float) -> None:
         """Set the weight of each product in μ, by what it is at the start."""
         self.weight = self.k * self.h / mu
-
-    @abstractmethod
-    def adjoint(self, h: np.ndarray) -> np.ndarray:
-        """What multipliers h add to Qx = Σα_ie_i, in the order of x."""
 
     def stationarity(self, method):
         """½‖w‖² − ⟨d,w⟩ + st + ½dist(d, sU)²."""
@@ -556,7 +541,8 @@ class SignedParts(Inequalities):
         d, rows = self.d, copy(self.rows)
         plain = rows.dense()
         z, ends = plain[:, :d], plain[:, d:]
-        moves = problem.radii[:, None] * problem.noise.boxes.block(slice(None))
+        widths = problem.noise.sets.cells(slice(None), slice(None))
+        moves = problem.radii[:, None] * widths
         rows.table = np.hstack((z - moves, -z - moves, ends))
         box = problem.outside.box(d)
         fold, rest = np.split(rows.folded, [d])
@@ -613,21 +599,21 @@ class NoiseModel:
     def of(cls, folded: SumOfSets, w: np.ndarray) -> NoiseModel:
         """That of Σ c_iρ_iU_i."""
         d, value, gradient, rounding = w.size, 0.0, np.zeros(w.size), 0.0
-        many = sum(a.shape[0] for _, a in folded.parts) >= d
-        full = np.zeros((d, d)) if many else None
-        curvature = Curvature.of(np.zeros(d), full=full)
+        few = sum(a.shape[0] for _, a in folded.parts) < d
+        curvature = Curvature.of(np.zeros(d), dense=not few)
         for bars, a in folded.parts:
             bars.visited()
             for J, part in bars.blocks():
                 sizes = part.sizes(w)
                 value += float(a[J] @ sizes)
                 gradient += part.pull(a[J], w, sizes)
-                if full is not None:
-                    full += part.curvature(a[J], w, sizes)
-                    continue
-                kept = np.maximum(sizes, TINY)
-                images = part.images(w) * (np.sqrt(a[J] / kept) / kept)[:, None]
-                curvature += _bent(part.pressure(a[J], sizes), images)
+                if few:
+                    kept = np.maximum(sizes, TINY)
+                    images = part.images(w) * (np.sqrt(a[J] / kept) / kept)[:, None]
+                    curvature += _spread(part.pressure(a[J], sizes))
+                    curvature += _squares(images, few, -1.0)
+                else:
+                    curvature += _spread(part.curvature(a[J], w, sizes))
             relative = bars.pull_rounding * bars.lipschitz(d) + bars.axes_errors()
             rounding += float(a @ relative)
         return cls(w, value, gradient, curvature, rounding)
@@ -643,7 +629,7 @@ class NoiseModel:
             self.rounding + other.rounding,
         )
 
-    def settled(self, fold: Folded) -> Folded:
+    def fixed(self, fold: Folded) -> Folded:
         """Samples folded with their δ_i at the point of the model: Σ c_i(z_i − δ_i)."""
         moved, size = fold.d - self.gradient, float(np.linalg.norm(self.gradient))
         error = fold.rounding + self.rounding + gamma(2) * (fold.mass + size)
@@ -699,11 +685,19 @@ class OwnSets(Block):
         return 0.5 * float(off @ off) + max(spare, 0.0)
 
 
-def _bent(spread: np.ndarray, images: np.ndarray) -> Curvature:
-    """diag(`spread`), or that matrix, less the squares of images."""
+def _spread(spread: np.ndarray) -> Curvature:
+    """diag(`spread`), or that matrix."""
     if spread.ndim == 1:
-        return Curvature.of(spread, images, -1.0)
-    return Curvature.of(np.zeros(len(spread)), images, -1.0, full=spread)
+        return Curvature.of(spread)
+    return Curvature.of(np.zeros(len(spread)), full=spread)
+
+
+def _squares(rows: np.ndarray, few: bool, sign: float = 1.0) -> Curvature:
+    """±Σ r_kr_kᵀ, kept as rows where these are few."""
+    nothing = np.zeros(rows.shape[1])
+    if few:
+        return Curvature.of(nothing, rows, sign)
+    return Curvature.of(nothing, full=sign * host(rows.T @ rows))
 
 
 class _RowsAndSets(NamedTuple):
@@ -720,11 +714,9 @@ class SmoothedSets(OwnSets):
 
     g_i = z_i − ∇κ_i(w), and the noise adds Σα_i∇²κ_i(w) to Newton's matrix.
 
-    r_i is smoothed to √(r_i² + ε²), and ε² is μ/2: with μ random problems take an
-    eighth more steps, and below a fifth of it this method fails more often. The dual
-    point has δ_i = ∇κ_i(w), smoothed likewise, which lies in ρ_iU_i. But where the
-    optimum lies on a kink ε falls faster than Newton's method can follow, and nothing
-    more comes of it.
+    r_i is smoothed to √(r_i² + ε²) with ε² = μ/2. The dual point has δ_i = ∇κ_i(w),
+    smoothed likewise, which lies in ρ_iU_i. Where the optimum lies on a kink, ε falls
+    faster than Newton's method can follow, and steps make no more progress.
 
     A step reads the rows and their errors three times, piece by piece: at x, along the
     predictor and along the corrector.
@@ -753,9 +745,8 @@ class SmoothedSets(OwnSets):
         theta, push, mu = c * theta, alpha * problem.radii, method.mu
         self.sizes, supports, products = (fill(c, n, 0.0) for _ in "123")
         few = 2 * n < d and not is_foreign(c)
-        matrix = None if few else np.diag(self.rows.penalty)
-        bent, sums = Curvature.of(np.zeros(size)), np.zeros((3, size))
-        turned = [np.empty((0, size))]
+        whole = Curvature.of(self.rows.penalty, dense=not few)
+        sums = np.zeros((3, size))
         problem.rows.passes.add(n)
         for J, Z, bars, radii in self.pieces:
             products[J] = Z @ like(method.x, Z)
@@ -769,25 +760,11 @@ class SmoothedSets(OwnSets):
             sums += host(xp.stack(weighed) @ rows)
             rows *= xp.sqrt(theta[J])[:, None]
             images *= (xp.sqrt(push[J] / sizes) / sizes)[:, None]
-            spread = bars.pressure(push[J], sizes)
-            if matrix is None:
-                turned.append(rows)
-                bent += _bent(spread, images)
-                continue
-            matrix += host(rows.T @ rows)
-            matrix[:d, :d] -= host(images.T @ images)
-            if spread.ndim == 2:
-                matrix[:d, :d] += spread
-            else:
-                matrix.reshape(-1)[: d * size : size + 1] += spread
+            whole += _squares(rows, few)
+            whole += _squares(images, few, -1.0)
+            whole += _spread(bars.pressure(push[J], sizes))
         self.sums, self.pulled = sums[1:], self._of_model(self.w)
-        bent = bent if self.model is None else bent + self.model.curvature
-        self.matrix = matrix
-        if matrix is None:
-            rows = np.concatenate(turned)
-            self.whole = Curvature.of(self.rows.penalty, rows) + bent
-        elif self.model is not None:
-            bent.add_to(matrix)
+        self.whole = whole if self.model is None else whole + self.model.curvature
         self.noise = problem.radii * supports
         self.attained = float(alpha @ (self.noise * supports / self.sizes))
         method.slack = problem.targets - products + problem.radii * self.sizes
@@ -798,9 +775,7 @@ class SmoothedSets(OwnSets):
 
     def system(self, theta, vectors):
         """As gathered at x, for the same θ and vectors."""
-        if self.matrix is None:
-            return self.whole.factor(self.rows.extras.shape[1]), self.sums
-        return Factor.of(self.matrix), self.sums
+        return self.whole.factor(self.rows.extras.shape[1]), self.sums
 
     def longest(self):
         """Never a whole step, after which μ, and with it ε, might be 0."""
@@ -854,7 +829,7 @@ class ConeSets(RoundCones, OwnSets):
         self.factors = problem.noise.ellipsoids.factors(self.noisy)
 
     def place(self, w, b, margins, distance):
-        image = self.factors.images(w)
+        image = images_of(self.factors, w)
         reach = np.linalg.norm(w) * self.problem.noise.ellipsoids.lipschitz(self.d)
         sizes = np.maximum(np.sqrt(dots(image, image)), START_INSIDE * reach)
         t = (1 + LITTLE) * np.maximum(sizes, LEAST_DISTANCE)
@@ -877,7 +852,7 @@ class ConeSets(RoundCones, OwnSets):
 
     def _visit_sets(self, method):
         """h_0 stays αρ to the last digit, and k_1 the image of w."""
-        image = self.factors.images(method.w)
+        image = images_of(self.factors, method.w)
         self.k = np.column_stack((self.k[:, 0], image))
         self.h = np.column_stack((method.alpha * self.radii, self.h[:, 1:]))
         self.noise = self.problem.radii * np.sqrt(dots(image, image))
@@ -889,7 +864,7 @@ class ConeSets(RoundCones, OwnSets):
 
     def _lifted(self, parts):
         """Σ F_ip_i."""
-        return self.factors.lifted(parts).sum(axis=0)
+        return lifted(self.factors, parts).sum(axis=0)
 
     @property
     def turned(self):
@@ -897,17 +872,14 @@ class ConeSets(RoundCones, OwnSets):
 
     def scale(self, method):
         self.scaling = Scaling(self.k, self.h)
-        v0, self.v1, omega = (
-            self.scaling.v[:, 0],
-            self.scaling.v[:, 1:],
-            self.scaling.omega,
-        )
+        v0, self.v1 = self.scaling.v[:, 0], self.scaling.v[:, 1:]
+        omega = self.scaling.omega
         q = 2 * v0**2 - 1
         self.first, self.lean = omega * q, 2 * v0 / q
         self.compliance = self.radii * self.radii / self.first
         self.shift = -self.radii * self.h[:, 0] / self.first
         self.total = np.zeros_like(self.h)  # h + r
-        p = self.factors.lifted(self.v1)
+        p = lifted(self.factors, self.v1)
         self._turned = copy(self.rows)
         self._turned.table = np.array(self.rows.dense())
         self._turned.table[:, : self.d] -= (self.radii * self.lean)[:, None] * p
@@ -916,7 +888,7 @@ class ConeSets(RoundCones, OwnSets):
     def curvature(self):
         weights = np.where(self.noisy, self.scaling.omega, 0.0)
         spread = self.problem.noise.ellipsoids.pressure(weights, np.ones(weights.size))
-        bent = Curvature.of(np.zeros(self.size)) + _bent(spread, self.p)
+        bent = _spread(spread) + _squares(self.p, True, -1.0)
         return bent if self.model is None else bent + self.model.curvature
 
     def _pushed(self, r):
@@ -933,7 +905,7 @@ class ConeSets(RoundCones, OwnSets):
         return self.filled(self._pushed(self.total))
 
     def move(self, dx, d_alpha, aim):
-        image = self.factors.images(dx[: self.d])
+        image = images_of(self.factors, dx[: self.d])
         dt = (self.total[:, 0] - self.h[:, 0] - self.radii * d_alpha) / self.first
         dt += self.lean * dots(self.v1, image)
         self.dk = np.column_stack((dt, image))

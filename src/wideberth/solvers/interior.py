@@ -63,8 +63,6 @@ TO_BOUNDARY = 0.995
 #: Number of steps without a gap ten times smaller after which the block's successor
 #: goes on: a choice; `SmoothedSets` takes 9 to 26 steps where it works at all.
 _PATIENCE = 10
-
-
 #: Most bytes that a step may need beside the data; a choice, half the memory of a small
 #: laptop.
 MOST_BYTES = 1 << 32
@@ -343,25 +341,35 @@ class InteriorPoint:
         −dual_slack·multiplier·r(1+r). Returned are dx, r, multiplier·r(1+r), and what
         that adds to the right-hand side.
         """
-        rates = self.xp.empty_like(self.dual_slack)
-        lifts = self.xp.empty_like(self.dual_slack)
+        parts = []
 
         def lift(J, share):
-            rate = self.signs * share / self.dual_slack[:, J]
-            rates[:, J] = rate
-            lifts[:, J] = self.multiplier[:, J] * rate * (1.0 + rate)
-            return theta[J] * (lifts[1, J] - lifts[0, J])
+            rate = self.signs * share
+            rate /= self.dual_slack[:, J]
+            lifted = 1.0 + rate
+            lifted *= rate
+            lifted *= self.multiplier[:, J]
+            parts.append((rate, lifted))
+            return theta[J] * (lifted[1, :] - lifted[0, :])
 
         def weigh(J, change):
-            return lift(J, weights[J] * (residual[J] - change))
+            share = residual[J] - change
+            share *= weights[J]
+            return lift(J, share)
 
         if isinstance(self.factor, ThinFactor):
             dx, share = self._solve_rows(right, theta, residual)
             lift(slice(None), share)
-            return dx, rates, lifts, 0.0
+            return dx, *parts[0], 0.0
         assert self.factor is not None
         dx = self.factor.solve(right + sums[0])
-        return dx, rates, lifts, self.block.along(dx, weigh)
+        corrected = self.block.along(dx, weigh)
+        if len(parts) == 1:
+            return dx, *parts[0], corrected
+        rates, lifts = (
+            self.xp.concat(each, axis=1) for each in zip(*parts, strict=True)
+        )
+        return dx, rates, lifts, corrected
 
     def _correct(self, dx: np.ndarray, rate, lifts):
         """μ that the step aims at, by Mehrotra's rule, and what the block aims at.
@@ -376,7 +384,8 @@ class InteriorPoint:
         self.block.move(dx, self.c * self.dual_slack[1, :] * rate[1, :], None)
         length, mu = min(self._longest(least, -1 - most), 1.0), max(first, TINY)
         after = (1 - length) * mu - length * length * second
-        target = max(mu * min(max(after / mu, 0.0), 1.0) ** 3, self.least_mu)
+        sigma = min(max(after / mu, 0.0), 1.0) ** 3
+        target = max(sigma * mu, self.least_mu)
         return target, self.block.corrected(target)
 
     def _aims(self, target):

@@ -1,26 +1,36 @@
-"""What users give as error bars: tables beside X, a pair of them, or covariances."""
+"""What users give as noise: a shape that all samples share, or error bars beside X.
+
+A shape is given by a name, scales, a covariance or a `Shape`; error bars are a table
+beside X, a pair of tables, or a covariance per sample.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.noise import Boxes, Covariances, Ellipsoids, ErrorBars
+from wideberth.noise.error_bars import Boxes, Covariances, Ellipsoids, ErrorBars
+from wideberth.noise.factors import (
+    INPUT_ROUNDING,
+    check_covariance,
+    labelled_covariance,
+)
 from wideberth.noise.sets import Sets
+from wideberth.noise.shapes import L1, L2, Correlated, Ellipsoid, Linf, Shape
 from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace
 from wideberth.problem.rows import Passes
 from wideberth.problem.validation import (
-    check_number,
     feature_names,
     float_array,
+    labelled_rows,
     matched,
     short,
 )
 
+_BY_NAME: dict[str, type[Shape]] = {"l2": L2, "linf": Linf, "l1": L1}
 SHAPES = ("ellipsoid", "box")
-#: Most negative eigenvalue of a covariance, relative to its largest, that counts as
-#: rounding: a choice; posteriors computed in float64 are off by less.
-_INDEFINITE = 1e-8
 #: Largest number whose square is within float64.
 _SQUARED = float(np.sqrt(np.finfo(np.float64).max))
 #: Least number whose square has all digits of a float64.
@@ -35,6 +45,72 @@ IN_SEARCHES = (
     "scoring=wideberth.measured_scorer(...). Other estimators around this one ask with "
     "set_fit_request(X_err=True) and set_score_request(X_err=True)."
 )
+
+
+def as_noise(noise: object, n_features: int, names=None) -> Shape:
+    """`as_shape` for a `Problem`, which takes no correlated noise."""
+    shape = as_shape(noise, n_features, names)
+    if shape.axes is not None:
+        raise ValueError(
+            "noise is a covariance; a Problem takes such noise in its principal axes "
+            "only. Use solve, which rotates X to them, or with shape = wideberth."
+            "Correlated(covariance) give X @ shape.axes and noise=shape.principal."
+        )
+    return shape
+
+
+def as_shape(noise: object, n_features: int, names=None) -> Shape:
+    """Read what a user may give for `noise`: a name, scales, a covariance or a shape.
+
+    `names` are those of the features, where they have any; see `align_noise`.
+    """
+    if isinstance(noise, str):
+        if noise not in _BY_NAME:
+            raise ValueError(
+                f"noise={noise!r} is not a known shape; choose one of "
+                f"{sorted(_BY_NAME)}, or give an array of {n_features} non-negative "
+                "noise scales, one per feature."
+            )
+        return _BY_NAME[noise]()
+    shape = align_noise(noise, names)
+    if not isinstance(shape, Shape):
+        shape = Correlated(shape) if shape.ndim == 2 else Ellipsoid(shape)
+    shape.check_features(n_features)
+    return shape
+
+
+def align_noise(noise, names):
+    """`noise` in the order of the features `names`, without names of its own.
+
+    Series, dicts and frames are labelled; arrays, lists and Series of polars, which
+    have no labels, are in the order of the features already. Labels are compared with
+    `names`, and refused where there are none to compare with.
+    """
+    if isinstance(noise, Shape) and noise.feature_names is not None:
+        return noise.reordered(matched(noise.feature_names, names))
+    return noise if isinstance(noise, str | Shape) else _aligned(noise, names)
+
+
+def _aligned(values, names: Sequence | None) -> np.ndarray:
+    """Scales, or a covariance, in the order of the features `names`."""
+    labelled = labelled_covariance if hasattr(values, "columns") else labelled_rows
+    labels, array = labelled(values)
+    if labels is None:
+        return array
+    order = matched(labels, names)
+    if array.ndim == 2:
+        return check_covariance(array)[np.ix_(order, order)]
+    return array[order]
+
+
+def is_covariance(noise) -> bool:
+    """Whether `noise`, as `align_noise` returns it, correlates features."""
+    if isinstance(noise, Shape):
+        return noise.axes is not None
+    return not isinstance(noise, str) and np.ndim(noise) == 2
+
+
+# -- error bars ------------------------------------------------------------------------
 
 
 def in_order_of(X_err, X):
@@ -94,12 +170,6 @@ def check_errors_alone(noise, error_shape) -> None:
         )
 
 
-def with_errors(X, X_err, error_shape, noise, names=None) -> ErrorBars:
-    """The sets of a problem with error bars, which no shape of noise is beside."""
-    check_errors_alone(noise, error_shape)
-    return errors_beside(X, X_err, error_shape, names)
-
-
 def in_the_middle(X, bars: Sets, radii):
     """X in the middle of sets of these radii: x_i + ρ_i(e⁺_i − e⁻_i)/2 of boxes."""
     if bars.offsets is None:
@@ -108,8 +178,9 @@ def in_the_middle(X, bars: Sets, radii):
     return X + like(host(radii)[:, None] * bars.offsets, X)
 
 
-def errors_beside(X, X_err, error_shape: str, names=None) -> ErrorBars:
+def errors_beside(X, X_err, error_shape: str, names=None, noise="l2") -> ErrorBars:
     """The sets of samples, where X is if it is an array of another library."""
+    check_errors_alone(noise, error_shape)
     if is_foreign(X_err) and not is_foreign(X):
         X_err = host(X_err)
     return read_errors(X_err, error_shape, X.shape, names)
@@ -135,18 +206,17 @@ def read_errors(X_err, error_shape: str, shape, names=None) -> ErrorBars:
         return (Boxes if error_shape == "box" else Ellipsoids).of(X_err, passes)
     pair = _pair(X_err, error_shape, shape)
     if pair is not None:
-        down, up = (_table(part, shape, names) for part in pair)
+        down, up = (read_table(part, shape, names) for part in pair)
         down, up = (p.toarray() if sp.issparse(p) else p for p in (down, up))
         return Boxes.lopsided(np.stack([down, up]).astype(np.float64), passes)
     if not sp.issparse(X_err) and np.ndim(X_err) == 3:
-        return Covariances.of(_covariances(X_err, shape), passes)
-    table = _table(X_err, shape, names)
-    largest = float(table.max()) if table.size else 0.0
-    if error_shape != "box":
-        if largest > _SQUARED:
-            raise ValueError(_too_large(largest))
-        _refuse_tiny(table, largest)
-    return (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
+        return Covariances.of(read_covariances(X_err, shape), passes)
+    table = read_table(X_err, shape, names)
+    if error_shape == "box":
+        return Boxes.of(table, passes)
+    check_squares(table)
+    _refuse_tiny(table)
+    return Ellipsoids.of(table, passes)
 
 
 def _check_foreign(errors) -> None:
@@ -190,37 +260,13 @@ def _pair(X_err, error_shape: str, shape):
     return tables[..., 0], tables[..., 1]
 
 
-def read_variances(X_err, X, names=None) -> tuple[np.ndarray, np.ndarray]:
-    """Squared standard errors (n, d), and covariances (n, d, d) where those are given.
-
-    Cells that X does not have (NaN) may have any error. A number is one for all cells.
-    """
-    n, d = X.shape
-    missing = np.isnan(X)
-    if not sp.issparse(X_err) and np.ndim(X_err) == 3:
-        either = missing[:, :, None] | missing[:, None, :]
-        matrices = float_array(X_err, "X_err").astype(np.float64)
-        if matrices.shape == either.shape:
-            matrices = np.where(either, 0.0, matrices)
-        matrices = _covariances(matrices, X.shape)
-        return np.ascontiguousarray(np.einsum("nii->ni", matrices)), matrices
-    if not sp.issparse(X_err) and np.ndim(X_err) == 0:
-        X_err = np.full((n, d), check_number(X_err, "X_err"))
-    table = _table(X_err, X.shape, names, missing)
-    largest = float(table.max(initial=0.0))
-    if largest > _SQUARED:
-        raise ValueError(_too_large(largest))
-    return np.square(table, dtype=np.float64), np.empty((0, d, d))
-
-
-def _table(X_err, shape, names, missing=None):
+def read_table(X_err, shape, names, missing=None):
     """Errors of all cells, dense or CSR, finite and not negative.
 
     Where cells are `missing` they have none, whatever X_err says of them.
     """
     own = feature_names(X_err)
     order = None if own is None or names is None else matched(own, names, "X_err")
-    columns = names
     if sp.issparse(X_err):
         table = X_err.tocsr()
         table.sum_duplicates()
@@ -240,23 +286,27 @@ def _table(X_err, shape, names, missing=None):
         table = values = np.where(missing, 0.0, values)
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
-        raise ValueError(_where_bad(table, bad, columns))
+        raise ValueError(_where_bad(table, bad, names))
     return table
 
 
-def _too_large(largest: float) -> str:
-    return (
-        f"X_err reaches {largest:.3g}, whose square is out of the range of float64; "
-        "scale X and X_err down, or drop that cell."
-    )
+def check_squares(table) -> None:
+    """Refuse errors whose squares are out of the range of float64."""
+    largest = float(table.max()) if table.size else 0.0
+    if largest > _SQUARED:
+        raise ValueError(
+            f"X_err reaches {largest:.3g}, whose square is out of the range of "
+            "float64; scale X and X_err down, or drop that cell."
+        )
 
 
-def _refuse_tiny(table, largest: float) -> None:
-    """Refuse errors that are not 0 and whose squares lose digits, or are.
+def _refuse_tiny(table) -> None:
+    """Refuse errors that are not 0 and whose squares lose digits, or are 0.
 
     Beside errors that are far larger they are taken for 0.
     """
     values = table.data if sp.issparse(table) else table
+    largest = float(values.max(initial=0.0))
     least = float(values.min(initial=np.inf, where=values > 0))
     if least < _NORMAL and largest < _NORMAL * 2.0**100:
         raise ValueError(
@@ -287,7 +337,8 @@ def _where_bad(table, bad, columns) -> str:
     )
 
 
-def _covariances(X_err, shape) -> np.ndarray:
+def read_covariances(X_err, shape) -> np.ndarray:
+    """A covariance for every sample of X of this shape, made symmetric."""
     matrices = float_array(X_err, "X_err").astype(np.float64)
     n, d = shape
     if matrices.shape != (n, d, d) or not np.isfinite(matrices).all():
@@ -297,7 +348,7 @@ def _covariances(X_err, shape) -> np.ndarray:
         )
     matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
     values = np.linalg.eigvalsh(matrices)
-    wrong = values[:, 0] < -_INDEFINITE * np.maximum(values[:, -1], 0.0)
+    wrong = values[:, 0] < -INPUT_ROUNDING * np.maximum(values[:, -1], 0.0)
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
         raise ValueError(
@@ -305,57 +356,3 @@ def _covariances(X_err, shape) -> np.ndarray:
             "has none below 0."
         )
     return matrices
-
-
-def fill_errors(X_err, rule, X=None):
-    """Errors for cells that have none (NaN), by an explicit rule.
-
-    Parameters
-    ----------
-    X_err : array or frame of shape (n, d)
-        Errors, NaN where there is none.
-    rule : {"exact", "median"} or float
-        Such values are exact; or have the median error of their column; or one that is
-        this share of the value, which takes X.
-    X : array or frame of shape (n, d), optional
-        The values, for a share of them.
-
-    Returns
-    -------
-    array of shape (n, d), or a frame where one was given
-    """
-    X_err = X_err if X is None else in_order_of(X_err, X)
-    errors = float_array(X_err, "X_err").astype(np.float64)
-    missing = np.isnan(errors)
-    if isinstance(rule, str) and rule == "exact":
-        filled = np.zeros_like(errors)
-    elif isinstance(rule, str) and rule == "median":
-        none = missing.all(axis=0)
-        if none.any():
-            raise ValueError(
-                f"Column {int(np.flatnonzero(none)[0])} of X_err has no error at all, "
-                "and no median; fill it by another rule."
-            )
-        filled = np.broadcast_to(np.nanmedian(errors, axis=0), errors.shape)
-    elif (
-        isinstance(rule, bool)
-        or not isinstance(rule, int | float)
-        or not 0 <= rule < np.inf
-    ):
-        raise ValueError(
-            f"rule={short(rule)} is not known; choose 'exact', 'median' or a share of "
-            "the value such as 0.05."
-        )
-    elif X is None:
-        raise ValueError(f"rule={rule} is a share of the value, which takes X.")
-    else:
-        filled = rule * np.abs(float_array(X, "X"))
-        if filled.shape != errors.shape:
-            raise ValueError(
-                f"X has shape {filled.shape}; it must have a value for every cell of "
-                f"X_err, {errors.shape}."
-            )
-    whole = np.where(missing, filled, errors)
-    if hasattr(X_err, "columns") and hasattr(X_err, "index"):
-        return type(X_err)(whole, columns=X_err.columns, index=X_err.index)
-    return whole
