@@ -120,15 +120,16 @@ def choose_solver(
 ) -> Solver:
     """The solver asked for; for "auto" the first that supports the problem.
 
-    Small problems take the compiled steps of `small.py`. Elsewhere Newton's method
-    gives way to the coordinate solver where sweeps are quicker.
+    Small problems take the compiled steps of `small.py`. Elsewhere "auto" begins with
+    sweeps, which change over to Newton's method where that is predicted to be quicker.
     """
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)
-    if not along_path and _SWEEPS.supports(problem) is None:
-        return _SWEEPS
-    if is_small(problem):
+    small, swept = is_small(problem), _SWEEPS.supports(problem) is None
+    if small and (along_path or not swept or Cost(problem).newton_at_once):
         return _SMALL
+    if swept and not along_path:
+        return _SWEEPS
     columns = _BUILT_IN["columns"]
     many = problem.rows.d > FEW_FEATURES
     if many and _is_wide(problem) and columns.supports(problem) is None:
