@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -21,7 +20,7 @@ from wideberth.problem.changes import (
     out_of_range,
 )
 from wideberth.problem.endpoints import saturation_scale
-from wideberth.problem.statement import Statement, check_ramp
+from wideberth.problem.statement import Statement, check_ramp, from_keywords
 from wideberth.problem.validation import (
     check_number,
     check_per_sample,
@@ -29,6 +28,7 @@ from wideberth.problem.validation import (
     short,
 )
 from wideberth.results import (
+    Counts,
     NullModelWarning,
     Path,
     PathPoint,
@@ -84,10 +84,8 @@ def path(
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n, d)
-        In memory; arrays of other libraries are copied there.
-    y : array of shape (n,)
-        Labels of two classes, as in `solve`.
+    X, y : array or CSR matrix of shape (n, d); array of shape (n,)
+        In memory; arrays of other libraries are copied there. Labels of two classes.
     Cs : int or array
         How many values of C, or the values, in any order. A number is spaced evenly in
         log C, from where every sample is saturated at the smallest radius, α_i = C, to
@@ -100,21 +98,12 @@ def path(
     radius : array of shape (n,), optional
         Sizes of the samples' uncertainty relative to each other: sample i has
         ρ_i = radii[k] · radius[i].
-    noise, X_err, error_shape, norm_penalty
-        As in `solve`.
     norm_penalties : array, optional
-        Norm penalties in any order, which take the place of radii: of those there is
-        then one.
-    ramp : float, optional
-        As in `solve`; each point starts where the one before ended, or from the hinge
-        loss where that is the better start.
+        Norm penalties in any order, in place of several radii.
     ramps : list of float or None, optional
-        Levels of the ramp in any order, which take the place of radii; None and −∞ are
-        the hinge.
-    fit_intercept, intercept_penalty, sample_weight, solver, screening
-        As in `solve`.
-    tol : float
-        As in `solve`, for every point.
+        Levels of the ramp in any order, in place of several radii; None and −∞ are the
+        hinge. Each point starts where the one before ended, or from the hinge loss
+        where that is the better start.
     max_iter : int
         Most iterations of one point.
     max_seconds : float, optional
@@ -122,12 +111,13 @@ def path(
     callback : callable, optional
         Called with a dict at every point whose gap is known, which also holds "C",
         "radius", "norm_penalty" and "ramp"; return True to stop.
-    random_state : int or Generator, optional
-        As in `solve`.
     keep_alphas : bool
         Keep the dual weights of every point in `Path.alphas`.
     quiet : bool
         Leave warnings in `Path.notes` instead of issuing them.
+    noise, X_err, error_shape, norm_penalty, ramp, fit_intercept, intercept_penalty
+    sample_weight, solver, screening, tol, random_state
+        As in `solve`, for every point.
 
     Returns
     -------
@@ -151,26 +141,8 @@ def path(
     >>> models.coefs.shape, bool(models.relative_gaps.max() <= 1e-6)
     ((2, 5, 30), True)
     """
-    statement = Statement(
-        radius=radius,
-        noise=noise,
-        X_err=X_err,
-        error_shape=error_shape,
-        norm_penalty=norm_penalty,
-        fit_intercept=fit_intercept,
-        intercept_penalty=intercept_penalty,
-        sample_weight=sample_weight,
-        ramp=ramp,
-    )
-    options = Options(
-        solver=solver,
-        screening=screening,
-        tol=tol,
-        max_iter=max_iter,
-        max_seconds=max_seconds,
-        callback=callback,
-        random_state=random_state,
-    )
+    given = locals()
+    statement, options = from_keywords(Statement, given), from_keywords(Options, given)
     levels = read_levels(statement, radii, norm_penalties, ramps)
     alphas = {"keep_alphas": keep_alphas, "until": KeyboardInterrupt}
     found = follow(X, y, statement, Cs, levels, options, **alphas)
@@ -191,10 +163,10 @@ def follow(
     proofs: bool = True,
     until: type[BaseException] | tuple = (),
 ) -> Path:
-    """`path` without a word, over levels of a grid: warnings stay in `Path.notes`.
+    """`path` over levels of a grid (`read_levels`); warnings stay in `Path.notes`.
 
-    `until` are exceptions that end the path where it is; without `proofs` it is not
-    asked which samples final certificates decide.
+    `until` are exceptions that end the path where it is; without `proofs` nothing is
+    computed about the samples that final certificates decide.
     """
     check_choices(options.solver, options.screening)
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
@@ -203,11 +175,12 @@ def follow(
     units = build_problem(X, y, unit, factor)
     check_radii(units, levels[:, 0].max())
     units = merge_rows(units)
-    values = _values(Cs, units, levels)
     problem = units.problem
-    told = replace(options, callback=units.callback(options.callback))
-    control = told.control(problem)
+    in_units = replace(options, callback=units.callback(options.callback))
+    control = in_units.control(problem)
     with np.errstate(all="ignore"):
+        least = units.level(levels[:, 0].min(), levels[:, 1].min())
+        values = read_Cs(Cs, [replace(units, problem=least)])
         hardest = problem.with_weights(values.max() * problem.weights)
     solver = choose_solver(hardest, options.solver, along_path=True)
     sequence = Sequence(units, control, solver, proofs)
@@ -228,14 +201,6 @@ def follow(
     )
     found.notes = tuple(_notes(found, reason, options.tol, _remedy(found, units)))
     return found
-
-
-def _values(Cs, units: Presolved, levels: np.ndarray) -> np.ndarray:
-    """Values of C, as given or from where all samples are saturated at every level."""
-    factors, penalties, _ = levels.T
-    with np.errstate(all="ignore"):
-        least = units.level(factors.min(), penalties.min())
-        return read_Cs(Cs, [replace(units, problem=least)])
 
 
 def _remedy(found: Path, units: Presolved) -> str:
@@ -273,17 +238,25 @@ def _point(
     alphas: bool,
     few: bool,
 ) -> PathPoint:
-    """One model in the user's units; what it decides is told later, where rows are few.
+    """One model in the user's units.
 
-    Until then all that tells it is kept.
+    Where rows are few, the pair behind it is kept to count later what it decides.
     """
-    outcome, control = found.outcome, found.control
+    outcome, control, n = found.outcome, found.control, units.n
     point, certificate = outcome.point, units.certificate(found.certificate)
-    descended = found.descended
-    converged, n = outcome.status == "solved", units.n
-    left_out, decisions = 0, partial(_decisions, units, found)
-    if descended is not None:
-        left_out = int(units.left_out(descended.left.samples).sum())
+    converged, left_out = outcome.status == "solved", 0
+    if found.descended is not None:
+        left_out = int(units.left_out(found.descended.left.samples).sum())
+
+    def counts(known: Partition | None) -> Counts:
+        if known is None:
+            return n, 0, 0
+        return units.counts(known.removed, known.saturated)
+
+    def decided() -> Counts:
+        with np.errstate(all="ignore"):  # what overflows decides nothing
+            return counts(None if found.proven is None else found.proven())
+
     return PathPoint(
         *at,
         w=units.weights(point.w),
@@ -296,28 +269,16 @@ def _point(
         n_iter=control.steps,
         passes=found.passes,
         seconds=found.seconds,
-        undecided=n if found.decided is None else _counts(units, found.decided)[0],
+        undecided=counts(found.decided)[0],
         left_out=left_out,
         trace=[units.entry(entry) for entry in control.trace],
         alpha=units.dual_weights(outcome.dual.alpha, at[0]) if alphas else None,
-        decided=decisions if few and found.proven is not None else decisions(),
+        decided=decided if few and found.proven is not None else decided(),
     )
 
 
-def _decisions(units: Presolved, found: Found) -> tuple[int, int, int]:
-    """How many samples a final certificate leaves open, saturates and removes."""
-    if found.proven is None:
-        return units.n, 0, 0
-    with np.errstate(all="ignore"):  # what overflows decides nothing
-        return _counts(units, found.proven())
-
-
-def _counts(units: Presolved, decided: Partition) -> tuple[int, int, int]:
-    """How many samples are free, saturated and removed."""
-    return units.counts(decided.removed, decided.saturated)
-
-
 def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
+    """Warnings about a path that ended early, about gaps, and about w = 0."""
     notes: list[Warning] = []
     if reason:
         notes.append(
@@ -329,26 +290,21 @@ def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
     left, of = found.done & ~found.converged, f"{len(found)} points"
     advice = "`converged` tells which. Raise max_iter; if that does not help, "
     notes += not_proven(left, found.relative_gaps, tol, of, advice + remedy)
-    if found.null.any():
-        dead = found.null.any(axis=1)
-        least, penalty = found.radii[dead].min(), found.norm_penalties[dead].min()
-        level, why = (
-            f"radius {least:g}",
-            "the noise covers what separates the classes",
-        )
-        if penalty > 0:
-            level = f"norm penalty {penalty:g}"
-            why = "the noise and the penalty outweigh what separates the classes"
-        elif least == 0 or not found.objectives[found.null].any():
-            why = "X says nothing about y, or one class has no weight"
-        notes.append(
-            NullModelWarning(
-                f"The best robust model is w = 0, a constant classifier, at "
-                f"{found.null.sum()} of {len(found)} points, from {level} on: {why}. "
-                "`null` tells which."
-            )
-        )
-    return notes
+    if not found.null.any():
+        return notes
+    dead = found.null.any(axis=1)
+    least, penalty = found.radii[dead].min(), found.norm_penalties[dead].min()
+    level, why = f"radius {least:g}", "the noise covers what separates the classes"
+    if penalty > 0:
+        level = f"norm penalty {penalty:g}"
+        why = "the noise and the penalty outweigh what separates the classes"
+    elif least == 0 or not found.objectives[found.null].any():
+        why = "X says nothing about y, or one class has no weight"
+    said = (
+        f"The best robust model is w = 0, a constant classifier, at {found.null.sum()} "
+        f"of {len(found)} points, from {level} on: {why}. `null` tells which."
+    )
+    return [*notes, NullModelWarning(said)]
 
 
 # -- grids -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 
 from wideberth.problem import Pair, Problem
 from wideberth.problem.changes import check_radii, presolve
-from wideberth.problem.statement import Statement
+from wideberth.problem.statement import Statement, from_keywords
 from wideberth.problem.validation import check_vector
 from wideberth.screening import (
     Partition,
@@ -77,17 +77,7 @@ def screen(
     >>> screen(X, y, found.w, found.alpha, **options, features=True).removed_features
     array([False,  True])
     """
-    statement = Statement(
-        C=C,
-        radius=radius,
-        noise=noise,
-        X_err=X_err,
-        error_shape=error_shape,
-        norm_penalty=norm_penalty,
-        fit_intercept=fit_intercept,
-        intercept_penalty=intercept_penalty,
-        sample_weight=sample_weight,
-    )
+    statement = from_keywords(Statement, locals())
     problem = Problem.of(X, y, statement)
     w = check_vector(w, problem.rows.d, "w")
     alpha = check_vector(alpha, problem.n, "alpha")

@@ -8,11 +8,10 @@ is read in chunks goes to the driver (`solvers/driver.py`) as it is.
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -25,10 +24,10 @@ from wideberth.data.opening import (
     names_values,
     open_labelled,
 )
-from wideberth.data.sources import ReadingLine, Source
+from wideberth.data.sources import ReadingLine, Source, logged
 from wideberth.noise import as_shape
 from wideberth.noise.reading import check_errors_alone
-from wideberth.problem import Pair, Problem
+from wideberth.problem import Pair
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.changes import (
@@ -42,7 +41,7 @@ from wideberth.problem.changes import (
 from wideberth.problem.endpoints import Bracket, critical_scale
 from wideberth.problem.limits import EPS
 from wideberth.problem.ramp import Ramp
-from wideberth.problem.statement import Statement
+from wideberth.problem.statement import Statement, from_keywords
 from wideberth.problem.validation import (
     check_number,
     check_vector,
@@ -64,7 +63,6 @@ from wideberth.solvers.ramp import Descended, DescentInChunks, DescentInMemory
 from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.starts import WarmStart
 
-_log = logging.getLogger(__name__)
 #: Matrices of features × features that are held at once (8 000 features, at 512 MB a
 #: matrix, took 1.1 GB of memory).
 _MATRICES = 3
@@ -153,9 +151,9 @@ def solve(
         model that leaves the same samples out, and that none of the steps towards it
         raised the objective. See `Solution.descent`.
     starts : {1, 2, 3}
-        From where the ramp is descended, the best being kept: from the solution with
-        the hinge loss; from the class means too; and from that solution without what
-        it gets wrong. Each costs about as much again.
+        How many starts a descent on the ramp has, of which the best end is kept: the
+        solution with the hinge loss, the class means, and that solution without the
+        samples that it gets wrong. Each costs about as much again.
     fit_intercept : bool
         Whether to fit b. It carries no noise.
     intercept_penalty : float
@@ -206,29 +204,8 @@ def solve(
     NullModelWarning
         If the noise leaves no better model than w = 0.
     """
-    statement = Statement(
-        C=C,
-        radius=radius,
-        noise=noise,
-        X_err=X_err,
-        error_shape=error_shape,
-        norm_penalty=norm_penalty,
-        fit_intercept=fit_intercept,
-        intercept_penalty=intercept_penalty,
-        sample_weight=sample_weight,
-        ramp=ramp,
-    )
-    options = Options(
-        solver=solver,
-        screening=screening,
-        tol=tol,
-        max_iter=max_iter,
-        max_seconds=max_seconds,
-        callback=callback,
-        random_state=random_state,
-        init=init,
-        starts=starts,
-    )
+    given = locals()
+    statement, options = from_keywords(Statement, given), from_keywords(Options, given)
     solution = solve_stated(X, y, statement, options, memory, verbose)
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=2)
@@ -319,33 +296,6 @@ def _start(presolved: Presolved, init: object) -> WarmStart | None:
     return WarmStart(problem, point, alpha)
 
 
-@dataclass(frozen=True)
-class _Decisions:
-    """What a pair of points proves about samples and features, computed when asked."""
-
-    presolved: Presolved
-    problem: Problem
-    found: Pair
-    region: str | None
-
-    @cached_property
-    def partition(self) -> Partition:
-        """Samples that the region decides."""
-        with np.errstate(all="ignore"):  # what overflows decides nothing
-            return screen_at_hand(self.problem, self.found, self.region or "ellipsoid")
-
-    def samples(self) -> tuple[np.ndarray, np.ndarray]:
-        """Those with α_i = 0 and with α_i = c_i; none without a region."""
-        if self.region is None:
-            return (nothing := np.zeros(self.presolved.n, dtype=bool)), nothing
-        known = self.partition
-        return self.presolved.decided(known.removed, known.saturated)
-
-    def features(self) -> np.ndarray:
-        """Those with w_j = 0."""
-        return screen_features(self.problem, self.found, self.partition)
-
-
 def _solution(
     presolved: Presolved,
     control: Control,
@@ -367,8 +317,19 @@ def _solution(
     dual, region = found.dual, control.screening
     presolved.refuse_cut_radii(found.point.w)
     w, b, alpha = presolved.outward(found.point.w, found.point.b, dual.alpha)
-    decisions = _Decisions(presolved, problem, found, region)
-    features = region is not None and presolved.basis is None
+
+    @cache
+    def partition() -> Partition:
+        with np.errstate(all="ignore"):  # what overflows decides nothing
+            return screen_at_hand(problem, found, region or "ellipsoid")
+
+    def samples() -> tuple[np.ndarray, np.ndarray]:
+        if region is None:
+            return (nothing := np.zeros(presolved.n, dtype=bool)), nothing
+        return presolved.decided(partition().removed, partition().saturated)
+
+    def features() -> np.ndarray:
+        return screen_features(problem, found, partition())
 
     def remedy() -> str | None:
         return None if control.exhausted() else out_of_range(problem, presolved)
@@ -379,10 +340,10 @@ def _solution(
         )
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
         noisy = bool((dual.alpha * problem.radii).any())
-        penalised = problem.penalty > 0
         left = descent is not None and bool(host(descent.left_out).any())
-        return null_model(str(Bracket(*bounds)), noisy, penalised, left)
+        return null_model(str(Bracket(*bounds)), noisy, problem.penalty > 0, left)
 
+    zeros = region is not None and presolved.basis is None
     return certified_solution(
         control,
         presolved.certificate(certificate),
@@ -391,12 +352,12 @@ def _solution(
         w=w,
         b=b,
         dual_weights=alpha,
-        decided=decisions.samples,
+        decided=samples,
         solver=control.solver,
         passes=problem.rows.passes.count,
         trace=[presolved.entry(entry) for entry in control.trace],
         classes=problem.classes,
-        prover=decisions.features if features else None,
+        prover=features if zeros else None,
         descent=descent,
     )
 
@@ -438,7 +399,7 @@ def solve_source(
     """Train on an open source, which brings weights and errors, if any, of its own."""
     _check_in_chunks(source, options)
     watch = ReadingLine(source, options.callback) if verbose else options.callback
-    control = replace(options, callback=_logged(watch)).control()
+    control = replace(options, callback=logged(watch)).control()
     terms = _terms(source, statement, classes)
     chunks = Chunks(source, terms, float(statement.norm_penalty))
     search, level = Driver(chunks, control), statement.level
@@ -557,16 +518,3 @@ def _solution_in_chunks(
         classes=classes,
         descent=descent,
     )
-
-
-def _logged(callback):
-    """A callback that tells the logger of every certified point, then the user's."""
-
-    def certified(entry: dict) -> bool | None:
-        _log.info(
-            "after %d reads: objective %.6g, gap %.2e, %d rows undecided, %.1f s",
-            *(entry[name] for name in ("passes", "primal", "gap", "free", "seconds")),
-        )
-        return None if callback is None else callback(entry)
-
-    return certified if callback is None or callable(callback) else callback

@@ -257,9 +257,13 @@ def test_the_residual_of_a_step_is_short_where_the_tolerance_is_in_reach():
     assert 0.5 * residual @ residual <= 0.1 * whole
 
 
-def test_few_rows_go_on_early_where_their_gram_matrices_are_cheap():
-    assert at_some_point(problem_of(n=9000, d=150))._rounds_are_cheap()
-    assert not at_some_point(problem_of(n=1500, d=300))._rounds_are_cheap()
+def test_a_band_is_the_last_where_complementarity_meets_the_tolerance():
+    """Few rows go on from a wider band only where narrower ones are still to come."""
+    for tol, narrower in ((0.5, False), (1e-9, True)):
+        search = Smoothed(problem_of(n=9000, d=150), seeded(tol))
+        before = search.width
+        assert search._narrow() is narrower
+        assert search.width <= before
 
 
 def test_no_gram_matrix_is_of_all_rows(monkeypatch):

@@ -88,7 +88,7 @@ class Presolved:
         return self.problem.n if self.equal is None else self.equal.n
 
     def with_labels(self, y) -> Presolved:
-        """The same of the samples under labels y; made of what `share_rows` returns."""
+        """The same samples under labels y, where `share_rows` has prepared them."""
         labels, classes = check_labels(y, self.n)
         if self.equal is None:
             return replace(self, problem=self.problem.with_labels(labels, classes))
@@ -115,7 +115,7 @@ class Presolved:
         return w if self.basis is None else self.basis @ w
 
     def dual_weights(self, alpha: np.ndarray, C: float = 1.0) -> np.ndarray:
-        """α of all samples, in the user's units; under weights C times those here."""
+        """α of all samples, in units as given; under weights C times those here."""
         alpha = alpha if self.equal is None else self.equal.dealt(alpha, C)
         return self.sample_weight(alpha)
 
@@ -126,7 +126,7 @@ class Presolved:
         return self.equal.decided(removed, saturated)
 
     def counts(self, removed, saturated) -> tuple[int, int, int]:
-        """How many samples are free, saturated and removed, given masks."""
+        """Numbers of undecided, saturated and removed samples, from masks."""
         masks = self.decided(removed, saturated)
         removed, saturated = (int(mask.sum()) for mask in masks)
         return self.n - removed - saturated, saturated, removed
@@ -136,26 +136,33 @@ class Presolved:
         return left_out if self.equal is None else self.equal.marked(left_out)
 
     def value(self, value):
-        """An objective, in the user's units."""
+        """An objective in units as given."""
         return value / self.sigma / self.sigma * self.kappa * self.kappa
 
     def sample_weight(self, weight):
-        """Weights c_i or dual weights α_i, in the user's units."""
+        """Weights c_i or dual variables α_i in units as given."""
         return weight / self.sigma / self.sigma * self.kappa
 
     def radius(self, radius: float) -> float:
-        """A radius in the user's units."""
+        """A radius in units as given."""
         return radius * self.sigma / self.stretch
 
     def level(self, factor: float, norm_penalty: float) -> Problem:
-        """The problem with radii multiplied, and under a norm penalty of the user's."""
+        """The problem with `factor` times its radii, under a norm penalty as given."""
         changed = self.problem.with_radii(factor * self.problem.radii)
-        sets, units = changed.noise.sets, self.sigma / self.kappa
-        penalty = _norm_penalty(norm_penalty, sets, units, self.stretch)
-        return replace(changed, penalty=penalty)
+        return replace(changed, penalty=self.norm_penalty(norm_penalty))
+
+    def norm_penalty(self, penalty: float) -> float:
+        """A norm penalty s₀ as given, in the units here: σ²s₀Ω(w) = (σs₀)Ω(w').
+
+        Where the noise has scales, which were divided by `stretch`, so has Ω.
+        """
+        units = self.sigma / self.kappa
+        scaled = penalty * units * self.problem.noise.sets.penalty_unit(self.stretch)
+        return _in_range("norm_penalty", penalty, scaled, self.sigma)
 
     def certificate(self, certificate: Certificate) -> Certificate:
-        """The same proof in the user's units."""
+        """The same certificate in units as given."""
         primal = self.value(certificate.primal)
         if certificate.primal > 0 and primal < np.finfo(float).tiny:
             heaviest = self.sample_weight(float(self.problem.weights.max()))
@@ -168,15 +175,15 @@ class Presolved:
         return Certificate(primal, dual, rounding, self.value(certificate.least_scale))
 
     def entry(self, entry: dict) -> dict:
-        """An entry of a trace in the user's units."""
+        """An entry of a trace in units as given."""
         values = ("primal", "dual", "gap")
         return entry | {name: self.value(entry[name]) for name in values}
 
     def refuse_cut_radii(self, w: np.ndarray) -> None:
-        """Refuse weights w of the problem solved on which radii that were cut bear.
+        """Refuse a solution w, in the units here, that depends on radii that were cut.
 
-        With Ω(w) = 0 the primal knows of no radius, and a larger one only raises the
-        dual value: such an answer holds for the radii as given.
+        With Ω(w) = 0 the primal does not depend on the radii, and larger ones only
+        raise the dual value: such a solution holds for the radii as given.
         """
         if self.cut is not None and np.any(self.problem.noise.supports(w)):
             raise ValueError(
@@ -187,14 +194,14 @@ class Presolved:
             )
 
     def callback(self, callback):
-        """A callback that is told the user's units."""
+        """A callback that receives units as given."""
         if callback is None or self.sigma == self.kappa == 1.0:
             return callback
         return lambda entry: callback(self.entry(entry))
 
 
 def build_problem(X, y, statement: Statement, factor: float | None = 1.0) -> Presolved:
-    """Check what a user states, and presolve it; `factor` as in `presolve`."""
+    """Check the data and the noise, and presolve the problem; see `presolve`."""
     noise, X_err = statement.noise, statement.X_err
     plain = isinstance(noise, str) and X_err is None
     names = None if plain else feature_names(X)
@@ -215,12 +222,12 @@ def presolve(
 ) -> Presolved:
     """The problem in units that suit float64.
 
-    `size` is ‖X‖ (Frobenius), or infinite where that is not known; `axes` those that
-    its rows were turned to; `factor` what its weights will be multiplied by, or None
-    where that depends on the units.
+    `size` is ‖X‖ (Frobenius), or infinite where it is not known; `axes` is the basis
+    that its rows were turned to. Its weights will be multiplied by `factor`; None where
+    that is not known yet.
     """
     heaviest = 0.0 if factor is None else factor * float(problem.weights.max())
-    entries = problem.n * problem.rows.d  # ‖X‖ may tell already that they are usual
+    entries = problem.n * problem.rows.d  # ‖X‖ may show already that they are usual
     usual = math.sqrt(entries) / USUAL <= size <= USUAL
     usual = usual or 1 / USUAL <= _largest_entry(problem.rows.X) <= USUAL
     usual = usual and (heaviest >= 1 / EXTREME or heaviest == 0)
@@ -230,19 +237,19 @@ def presolve(
             f"C·sample_weight reaches {heaviest:.3g} and X {sigma:.0e}: C·‖x‖² is more "
             "than float64 can hold. Lower C, or scale X down."
         )
-    sets = problem.noise.sets
-    stretch = sets.unit(sigma, USUAL)
-    kappa = _kappa(problem)
+    stretch, kappa = problem.noise.sets.unit(sigma, USUAL), _kappa(problem)
     presolved = Presolved(problem, sigma, stretch, axes, kappa=kappa)
     if sigma == stretch == kappa == 1.0:
         return presolved
+    b = problem.intercept
+    _in_range("intercept_penalty", b or 0.0, (b or 0.0) * sigma * sigma, sigma)
     with np.errstate(over="ignore", under="ignore"):
         changed = problem.with_rows(
             partial(_divided, sigma=sigma),
             weights=problem.weights * sigma * sigma / kappa,
             noise=problem.noise.divided(sigma, stretch),
-            intercept=_penalty(problem.intercept, sigma),
-            penalty=_norm_penalty(problem.penalty, sets, sigma / kappa, stretch),
+            intercept=b if b is None else b * sigma * sigma,
+            penalty=presolved.norm_penalty(problem.penalty),
             m=None if problem.m is None else problem.m / kappa,
             least_scale=problem.least_scale * sigma * sigma / kappa / kappa,
         )
@@ -263,26 +270,12 @@ def _divided(rows: Rows, sigma: float) -> Rows:
     return as_rows(rows.X.astype(np.float64) * (1 / sigma), rows.y)
 
 
-def _norm_penalty(penalty: float, sets: Sets, sigma: float, stretch: float) -> float:
-    """σ²s₀Ω(w) = (σ·stretch·s₀)Ω'(w'); that beside boxes has no scales to divide."""
-    scaled = penalty * sigma * sets.penalty_unit(stretch)
+def _in_range(name: str, penalty: float, scaled: float, sigma: float) -> float:
+    """A penalty in the units of the problem to solve, refused out of range."""
     if penalty > 0 and not 1 / _LARGEST <= scaled <= _LARGEST:
         raise ValueError(
-            f"norm_penalty={penalty:.3g} beside X of size {sigma:.0e} is out of the "
-            "range of float64: penalty·‖x‖ must lie within 1e±306. Choose 0 or scale X."
-        )
-    return scaled
-
-
-def _penalty(penalty: float | None, sigma: float) -> float | None:
-    if not penalty:
-        return penalty
-    scaled = penalty * sigma * sigma
-    if not 1 / _LARGEST <= scaled <= _LARGEST:
-        raise ValueError(
-            f"intercept_penalty={penalty:.3g} beside X of size {sigma:.0e} is out of "
-            "the range of float64: penalty·‖x‖² must lie within 1e±306. Choose 0 (a "
-            "free intercept) or scale X."
+            f"{name}={penalty:.3g} beside X of size {sigma:.0e} is {scaled:.1e} in "
+            "units of X: out of the range of float64, 1e±306. Choose 0, or scale X."
         )
     return scaled
 
@@ -290,7 +283,7 @@ def _penalty(penalty: float | None, sigma: float) -> float | None:
 def _sigma(X, heaviest: float) -> float:
     """The power of two that makes the largest entry at most 1.
 
-    Larger ones where the weights would vanish: then every sample is saturated, and
+    A larger one where the weights would underflow: every sample is saturated then, and
     entries far below 1 do no harm.
     """
     largest = _largest_entry(X)
@@ -307,7 +300,7 @@ def _largest_entry(X) -> float:
 
 
 def merge_rows(presolved: Presolved) -> Presolved:
-    """With equal samples merged, where there are many."""
+    """Merge equal samples, where there are many samples."""
     equal = merge_equal_rows(presolved.problem)
     if equal is None:
         return presolved
@@ -315,10 +308,10 @@ def merge_rows(presolved: Presolved) -> Presolved:
 
 
 def share_rows(presolved: Presolved) -> Presolved:
-    """What problems on the same samples share, whatever their labels: those of y = 1.
+    """What problems on the same samples share whatever their labels; y is 1 in it.
 
-    Equal rows are those of equal x, and what solvers ask about X is computed ahead, so
-    that no problem depends on which of them comes first.
+    Rows are equal if x is, and what solvers ask about X is computed now, so that no
+    problem depends on which of them is solved first.
     """
     problem = presolved.problem
     shared = replace(presolved, problem=problem.with_labels(np.ones(problem.n)))
@@ -328,7 +321,7 @@ def share_rows(presolved: Presolved) -> Presolved:
 
 
 def cut_radii(presolved: Presolved) -> Presolved:
-    """The problem with radii that float64 can square; see `refuse_cut_radii`."""
+    """Cut radii down to what float64 can square; see `refuse_cut_radii`."""
     problem, widest = presolved.problem, float(presolved.problem.radii.max())
     if widest <= EXTREME:
         return presolved
@@ -350,10 +343,10 @@ def check_radii(presolved: Presolved, factor: float = 1.0) -> None:
 
 
 def span_of_rows(problem: Problem) -> Presolved:
-    """The problem in the span of its rows, where w* must lie under ℓ2 noise.
+    """The problem in the span of its rows, which contains w* under ℓ2 noise.
 
-    ‖w‖ and ⟨w,x_i⟩ are all that matters there, so wide data of n rows becomes n×n.
-    Folded samples may pull out of the span: with them, nothing changes.
+    It depends on ‖w‖ and ⟨w,x_i⟩ only, so wide data of n rows becomes n×n. Folded
+    samples may lie outside of the span: with them nothing changes.
     """
     wide = problem.n < problem.rows.d and problem.folded is None
     if not wide or not problem.noise.isotropic:
@@ -366,8 +359,8 @@ def span_of_rows(problem: Problem) -> Presolved:
 def cap_weights(problem: Problem, most: float) -> Problem:
     """The problem with no c_i‖z_i‖² beyond `most`; the same object if none is.
 
-    Where the optimum has α_i < c_i for the largest weights, they may as well be
-    smaller: the problem has the same solution, and its dual points are feasible.
+    Where the optimum has α_i < c_i for the capped weights, the problem has the same
+    solution; its dual points are feasible in any case.
     """
     heaviest = float(problem.weights.max(initial=0.0))
     if heaviest * problem.rows.d * USUAL**2 <= most:
@@ -380,10 +373,10 @@ def cap_weights(problem: Problem, most: float) -> Problem:
 
 
 def centre_columns(problem: Problem) -> Problem:
-    """The problem with columns of mean 0, where a free intercept makes up for it.
+    """The problem with columns of mean 0; a free intercept absorbs the shift.
 
-    The same w and α in exact arithmetic, and far better conditioned where columns
-    hardly vary: dates, or anything constant.
+    It has the same w and α in exact arithmetic, and is far better conditioned where
+    columns vary little beside their mean, as dates do.
     """
     X = problem.rows.X
     X = X.toarray() if sp.issparse(X) else X
@@ -395,7 +388,7 @@ def centre_columns(problem: Problem) -> Problem:
 
 
 def out_of_range(problem: Problem, presolved: Presolved) -> str:
-    """Which quantity is too large or too small beside the others; what to do."""
+    """Which quantity is too large or too small for a proof in float64; what to do."""
     norms, used, noise = problem.rows.norms(), problem.weights > 0, problem.noise
     weights = problem.weights[used]
     push = float((weights * norms[used] ** 2).max(initial=0.0))
@@ -427,10 +420,9 @@ def out_of_range(problem: Problem, presolved: Presolved) -> str:
 
 
 def blur(sets: Sets, n_features: int) -> float:
-    """Roundings by which support functions may be off, as a share of their size.
+    """Relative error of support functions by the axes of the noise, in units of 2⁻⁵³.
 
-    About d^1.5 for a covariance, or 10⁸ where it leaves open what it is; 1 where there
-    is no noise to compare with.
+    About d^1.5 for a covariance, or 10⁸ where its null space is not certain.
     """
     errors, sizes = sets.axes_errors(), sets.lipschitz(n_features)
     errors, sizes = (np.atleast_1d(host(part)) for part in (errors, sizes))

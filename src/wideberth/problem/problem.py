@@ -67,40 +67,31 @@ from wideberth.problem.validation import (
     feature_names,
 )
 
-#: Share of their size below which targets that vary count as constant: a choice, well
-#: above the rounding of the values, a few 10⁻¹⁴ of Σc_i|m_i|.
+#: Variation of the targets, as a share of their size, below which they count as
+#: constant: a choice, well above the rounding of values, a few 10⁻¹⁴ of Σc_i|m_i|.
 _CONSTANT = 1e-6
 
 
 @dataclass(frozen=True)
 class Folded:
-    """Saturated samples as one linear and one norm term (theory §3).
+    """Saturated samples as one linear and one norm term (theory §3): sums over them."""
 
-    Sums over them of c_i z_i, c_i m_i, c_i y_i and c_iρ_iU_i, and what bounds the
-    rounding of these: Σc_i|m_i| is the `size` of the total, Σc_i their `weight`.
-    """
-
-    d: np.ndarray
-    total: float = 0.0
-    balance: float = 0.0
-    #: How many samples, their Σ c_i ‖z_i‖, and a bound on the error of d.
-    n: int = 0
-    mass: float = 0.0
-    rounding: float = 0.0
-    #: Most roundings that a term of these sums went through (`rounding.chain`).
-    chain: float = 0.0
-    #: The largest ‖z_i‖, and the largest L_i (`Noise.lipschitz`).
-    largest_norm: float = 0.0
-    largest_lipschitz: float = 0.0
-    #: Σ c_iρ_iU_i; None where no sample moves.
-    noise: SumOfSets | None = None
-    #: Σ c_i|m_i|, Σ c_i and the largest |m_i|.
-    size: float = 0.0
-    weight: float = 0.0
-    largest_target: float = 0.0
+    d: np.ndarray  # Σ c_i z_i
+    total: float = 0.0  # Σ c_i m_i
+    balance: float = 0.0  # Σ c_i y_i
+    n: int = 0  # number of samples
+    mass: float = 0.0  # Σ c_i ‖z_i‖
+    rounding: float = 0.0  # bound on the error of d
+    chain: float = 0.0  # largest number of roundings of a term (`rounding.chain`)
+    largest_norm: float = 0.0  # largest ‖z_i‖
+    largest_lipschitz: float = 0.0  # largest L_i (`Noise.lipschitz`)
+    noise: SumOfSets | None = None  # Σ c_iρ_iU_i; None where no sample moves
+    size: float = 0.0  # Σ c_i|m_i|
+    weight: float = 0.0  # Σ c_i
+    largest_target: float = 0.0  # largest |m_i|
 
     def restricted(self, columns: np.ndarray) -> Folded:
-        """The same of some features alone; bounds stay those of all."""
+        """The sums of some features; bounds stay those of all features."""
         noise = None if self.noise is None else self.noise.restricted(columns)
         return replace(self, d=self.d[columns], noise=noise)
 
@@ -127,9 +118,9 @@ class Folded:
 class Problem:
     """A robust SVM on given rows: its primal, dual, gap and optimality conditions.
 
-    Built by `from_data`; reduced ones carry what saturated samples left behind in
-    `folded`. `intercept` is None (no b), 0 (free) or its penalty λ_b > 0. `classes` are
-    the two labels that −1 and +1 stand for, where they are known.
+    Built by `from_data`; a reduced problem holds its saturated samples in `folded`.
+    `intercept` is None (no b), 0 (free) or its penalty λ_b > 0. `classes` are the two
+    labels that −1 and +1 stand for, where they are known.
     """
 
     rows: Rows
@@ -138,60 +129,39 @@ class Problem:
     intercept: float | None = None
     folded: Folded | None = None
     classes: np.ndarray | None = None
-    #: Most roundings that a weight which is the sum of those of equal samples went
-    #: through, and α dealt out to them (`merge.py`).
+    #: Largest number of roundings of a weight that is the sum of several, and of α as
+    #: it is distributed over their samples (`merge.py`).
     chain: float = 0.0
-    #: The rows as measured, where `rows` are in the middle of lopsided sets.
+    #: The rows as measured, where `rows` are the centres of asymmetric sets.
     measured: Rows | None = None
     #: s₀ of a norm penalty s₀Ω(w).
     penalty: float = 0.0
-    #: m_i, what robust margins are held against, or None where all are 1: `targets`.
+    #: Targets m_i of the robust margins; None where all are 1 (see `targets`).
     m: np.ndarray | None = None
-    #: Least number that gaps are taken relative to; see `with_targets`.
+    #: Least number that gaps are relative to; see `with_targets`.
     least_scale: float = 0.0
 
     def __post_init__(self):
         self.noise.sets.count_with(self.rows.passes)
 
     @classmethod
-    def from_data(
-        cls,
-        X,
-        y,
-        *,
-        C=1.0,
-        radius=None,
-        noise="l2",
-        X_err=None,
-        error_shape="ellipsoid",
-        sample_weight=None,
-        intercept=None,
-        norm_penalty=0.0,
-    ) -> Problem:
+    def from_data(cls, X, y, *, intercept: float | None = None, **stated) -> Problem:
         """Validate user data and build the problem, c_i = C · sample_weight_i.
 
-        y holds two classes of any kind; sorted, the second stands for +1. Error bars
-        X_err are those of `solve`.
+        y holds two classes of any kind; sorted, the second stands for +1. The intercept
+        is None, 0 or its penalty; `stated` are other fields of a `Statement`: C,
+        radius, noise, X_err, error_shape, sample_weight, norm_penalty.
         """
         if intercept is not None:
             wanted = "None (no intercept), 0 (a free one) or a finite penalty > 0"
             intercept = check_number(intercept, "intercept", wanted)
-        statement = Statement(
-            C=C,
-            radius=radius,
-            noise=noise,
-            X_err=X_err,
-            error_shape=error_shape,
-            norm_penalty=norm_penalty,
-            fit_intercept=intercept is not None,
-            intercept_penalty=intercept or 0.0,
-            sample_weight=sample_weight,
-        )
-        return cls.of(X, y, statement)
+        stated |= {"fit_intercept": intercept is not None}
+        stated |= {"intercept_penalty": intercept or 0.0}
+        return cls.of(X, y, Statement(**stated))
 
     @classmethod
     def of(cls, X, y, statement: Statement) -> Problem:
-        """`from_data` of what is stated already."""
+        """Validate user data and build the problem that a statement makes of it."""
         given, names, X = X, feature_names(X), check_data(X)
         noise, X_err = statement.noise, statement.X_err
         sets: Sets = as_noise(noise, X.shape[1], names)
@@ -202,7 +172,7 @@ class Problem:
 
     @classmethod
     def from_matrix(cls, X, y, sets: Sets, statement: Statement) -> Problem:
-        """The problem on checked X, under the sets that was read from a statement."""
+        """The problem on checked X, with the sets that a statement describes."""
         n, weight = X.shape[0], statement.sample_weight
         labels, classes = check_labels(y, n)
         weights = np.broadcast_to(float(statement.C), (n,))
@@ -215,7 +185,7 @@ class Problem:
                     "them."
                 )
         penalty = float(statement.norm_penalty)
-        sets.penalty(penalty, X.shape[1])  # or a refusal
+        sets.penalty(penalty, X.shape[1])  # refuses a penalty that has no norm
         rows = as_rows(X, labels)
         radii = check_per_sample(statement.radius_or_default, n, "radius")
         problem = cls(
@@ -251,7 +221,7 @@ class Problem:
         return ones(self.y) if self.m is None else self.m
 
     def tables(self) -> list[Rows]:
-        """What makes two samples differ beside label, weight and radius, in rows."""
+        """Tables by which samples differ, apart from label, target, weight, radius."""
         moved = [] if self.measured is None else [self.measured]
         return [self.rows, *moved, *self.noise.sets.tables()]
 
@@ -272,9 +242,9 @@ class Problem:
     def with_targets(self, targets) -> Problem:
         """Return the same samples under targets m_i.
 
-        P may vanish then. Gaps are relative to what the best constant, w = 0, costs
-        where that is more than P; and to `_CONSTANT` of Σc_i|m_i| at least, for where
-        the targets are constant.
+        The optimum may then be 0. Gaps are relative to P at the best constant, w = 0,
+        where that is larger than P, and to `_CONSTANT` times Σc_i|m_i| at least, since
+        a constant is optimal where all targets are equal.
         """
         targets = check_vector(targets, self.n, "targets")
         changed = replace(self, m=targets)
@@ -284,7 +254,7 @@ class Problem:
         return replace(changed, least_scale=scale)
 
     def with_radii(self, radii) -> Problem:
-        """Return the same samples under other radii, in the middle of their sets."""
+        """Return the same samples under other radii, rows in the centre of the sets."""
         radii = check_per_sample(radii, self.n, "radius")
         changed = replace(self, noise=self.noise.with_radii(radii))
         if self.measured is None:
@@ -295,7 +265,10 @@ class Problem:
         return replace(changed, rows=rows)
 
     def about_measurements(self) -> Problem:
-        """The same with lopsided sets about the measurements, whatever the radii."""
+        """The same problem with rows as measured and asymmetric sets around them.
+
+        In this form the rows do not depend on the radii.
+        """
         if self.measured is None:
             return self
         sets = self.noise.sets.about_measurements(self.y)
@@ -333,7 +306,7 @@ class Problem:
     # -- primal ----------------------------------------------------------------
 
     def on_host(self) -> Problem:
-        """The same with rows and noise in NumPy, wherever they live."""
+        """The same problem with rows and noise as NumPy arrays."""
         if not is_foreign(self.y):
             return self
         rows = as_rows(host(self.rows.X), host(self.y))
@@ -346,8 +319,8 @@ class Problem:
     ) -> PrimalPoint:
         """Evaluate the primal at (w, b); b=None takes the best intercept for w.
 
-        `sizes`, as of `Rows.magnitudes`, sharpen the bound on the rounding where
-        features differ much in size; ‖w‖‖z_i‖ stand in for them.
+        The bound on the rounding uses ‖w‖‖z_i‖, or `sizes` = `Rows.magnitudes`, which
+        are sharper where features differ much in size.
         """
         w = check_vector(w, self.rows.d, "w", finite=False)
         margins = self.rows.margins(w) if margins is None else margins
@@ -388,10 +361,10 @@ class Problem:
         """Evaluate the dual at α, repaired to be feasible first.
 
         Its value is −∞ where samples folded at their bound leave no feasible α.
-        `combined` may carry Zᵀα when it is known; it is ignored if α needed repair.
+        `combined` is Zᵀα where it is known; it is ignored if α needed repair.
         `sharp` spends a pass on a closer bound of the rounding (`Rows.magnitudes`).
-        `near`, a primal point w to start from, is for sets per sample, where w(α) has
-        no closed form.
+        `near`, a primal point w, is where the search for w(α) starts if sets per sample
+        leave it without a closed form.
         """
         feasible = self.repair(alpha)
         if combined is None or feasible is not alpha:
@@ -450,9 +423,9 @@ class Problem:
             return dual
         curvature = float(dual.w @ dual.w) + (self.intercept or 0.0) * dual.b * dual.b
         used = dual.alpha > 0
-        room = float((self.weights[used] / dual.alpha[used]).min(initial=np.inf))
+        limit = float((self.weights[used] / dual.alpha[used]).min(initial=np.inf))
         total = self.dual_sums(dual.alpha).total
-        t = min(max(total, 0.0) / curvature if curvature > 0 else 1.0, room)
+        t = min(max(total, 0.0) / curvature if curvature > 0 else 1.0, limit)
         if not np.isfinite(t) or t == 1.0:
             return dual
         alpha = np.minimum(t * dual.alpha, self.weights)
@@ -528,10 +501,9 @@ class Problem:
         return 0.0 if self.folded is None else getattr(self.folded, name)
 
     def axes_error(self, rows=slice(None)):
-        """How far ψ_i(w) may be from its value in the user's axes, per unit of ‖w‖.
+        """Bound on the change of ψ_i(w) by the rotation to principal axes, ÷ ‖w‖.
 
-        T‖z_i‖ for rows that were rotated to the principal axes of the noise, and what
-        its own axes or factors are off by (see `covariance`).
+        T‖z_i‖ for the rows, and the error of the noise's axes (`covariance.py`).
         """
         errors, turned = self.noise.axes_errors, self.noise.sets.rotation_error
         errors = errors[rows] if np.ndim(errors) else errors
@@ -561,7 +533,11 @@ def _hinge(weights, slack):
 
 
 def best_intercept(slack, y, weights, penalty: float, folded: float) -> float:
-    """Return b minimising P for fixed w; `slack` = 1 − ψ_i(w,0). One sort."""
+    """Return b minimising P for fixed w, by one sort; `slack` = m_i − ψ_i(w,0).
+
+    The slope of P in b changes sign there (theory §4.4); `folded` = Σα_i y_i over
+    folded samples.
+    """
     order = np.argsort(y * slack)
     breaks = (y * slack)[order]
     # Slope of the hinge part right of each break; it jumps by c_i there.
@@ -581,10 +557,10 @@ def best_intercept(slack, y, weights, penalty: float, folded: float) -> float:
 
 
 def balanced(alpha, y, weights, folded: float):
-    """Return α with Σα_i y_i = 0 near one in its box, the same object if it has that.
+    """Return α with Σα_i y_i = 0, the same object if it is balanced already.
 
-    The heavier class is scaled down, and the lighter one up where folded samples leave
-    no other way.
+    The heavier class is scaled down; the lighter one moves towards its weights where
+    folded samples ask for more.
     """
     upper, xp = y > 0, namespace(alpha)
     sums = [accurate_sum(xp.where(part, alpha, 0.0)) for part in (upper, ~upper)]
@@ -597,7 +573,7 @@ def balanced(alpha, y, weights, folded: float):
     factor = max(target, 0.0) / mass if mass else 0.0
     alpha = xp.where(heavy, factor * alpha, alpha)
     if target < 0:
-        room = xp.where(heavy, 0.0, weights - alpha)
-        share = min(-target / max(accurate_sum(room), TINY), 1.0)
-        alpha = xp.minimum(alpha + share * room, weights)
+        below = xp.where(heavy, 0.0, weights - alpha)
+        share = min(-target / max(accurate_sum(below), TINY), 1.0)
+        alpha = xp.minimum(alpha + share * below, weights)
     return alpha

@@ -8,12 +8,25 @@ the data is looked at, and hands that on.
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from wideberth.problem.validation import check_number, radius_or_default, short
+
+T = TypeVar("T")
+
+
+def from_keywords(cls: type[T], given: Mapping[str, object]) -> T:
+    """A `Statement`, or other dataclass, of the arguments that are named like fields.
+
+    Functions that take such keywords hand over their `locals()`.
+    """
+    names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+    return cls(**{name: value for name, value in given.items() if name in names})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,7 +1,6 @@
 """What cannot matter: regions of the optimum, bounds over them, decided samples."""
 
 from wideberth.screening.decisions import (
-    COPY_READS,
     Partition,
     Reduction,
     Screener,
@@ -15,7 +14,6 @@ from wideberth.screening.decisions import (
 from wideberth.screening.features import screen_both, screen_features
 
 __all__ = [
-    "COPY_READS",
     "Partition",
     "Reduction",
     "Screener",

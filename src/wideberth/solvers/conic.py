@@ -14,7 +14,7 @@ direction until its arithmetic fails.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,24 +36,13 @@ PAPER_OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class ConicSettings:
-    """Clarabel's options under its own names, tighter than its own: for an oracle.
-
-    Attributes
-    ----------
-    tol_gap_abs, tol_gap_rel : float
-        Duality gap at which Clarabel stops, and the same as a share of the objective.
-    tol_feas : float
-        Violation of constraints, relative to the data, at which it stops.
-    tol_ktratio : float
-        κ/τ below which its homogeneous embedding counts as solvable.
-    """
-
-    tol_gap_abs: float = 1e-11
-    tol_gap_rel: float = 1e-11
-    tol_feas: float = 1e-11
-    tol_ktratio: float = 1e-9
+#: Clarabel's options under its names, tighter than its defaults: for an oracle.
+CLARABEL_OPTIONS = {
+    "tol_gap_abs": 1e-11,  # duality gap at which it stops
+    "tol_gap_rel": 1e-11,  # the same, relative to the objective
+    "tol_feas": 1e-11,  # violation of constraints, relative to the data
+    "tol_ktratio": 1e-9,  # κ/τ below which its homogeneous embedding is solvable
+}
 
 
 class ConicError(RuntimeError):
@@ -67,9 +56,6 @@ class Conic(Solver):
     #: The tests of far ends hold it to C = 1e12; at 1e12 here some of them fail.
     weight_limit = 1e10
 
-    def __init__(self, settings: ConicSettings | None = None):
-        self.settings = settings or ConicSettings()
-
     def supports(self, problem):
         """Shapes that can state their support function to CVXPY."""
         if type(problem.noise.sets).conic is not Sets.conic:
@@ -82,7 +68,7 @@ class Conic(Solver):
     def run(self, problem, control, start, decided):
         """Solve without the samples that are decided already."""
         free = Reduction.without(problem, decided)
-        result = solve_conic(free.problem, **asdict(self.settings))
+        result = solve_conic(free.problem)
         control.steps = result.n_iter
         alpha = free.unfold(result.alpha)
         found = Pair(problem.at(result.w, result.b), problem.dual_at(alpha))
@@ -117,8 +103,8 @@ def solve_conic(
     unit : float
         What the objective is divided by, for the solver's eyes only.
     **options
-        Passed on to it. Clarabel's default here is tighter than its own, for use as an
-        oracle; `PAPER_OPTIONS` are the paper's for SCS.
+        Passed on to it, beside `CLARABEL_OPTIONS`; `PAPER_OPTIONS` are the paper's for
+        SCS.
     """
     cp = _import_cvxpy()
     # By name: older versions of CVXPY have no constant for QOCO.
@@ -128,8 +114,10 @@ def solve_conic(
             f"backend={backend!r} is not known; choose one of {sorted(solvers)}."
         )
     if backend == "clarabel":
-        options = asdict(ConicSettings()) | options
-        if _hands_over_its_last_point(cp):
+        options = CLARABEL_OPTIONS | options
+        # Where CVXPY can, it returns the point where Clarabel stopped, not an error.
+        known = cp.reductions.solvers.defines.SOLVER_MAP_CONIC
+        if hasattr(known.get("CLARABEL"), "ACCEPT_UNKNOWN"):
             options = {"accept_unknown": True} | options
     used = problem.weights > 0
     program, w, b, hinge = _program(cp, problem, used, unit)
@@ -152,12 +140,6 @@ def solve_conic(
         program.status,
         int(program.solver_stats.num_iters or 0),
     )
-
-
-def _hands_over_its_last_point(cp) -> bool:
-    """Whether this CVXPY returns where Clarabel got stuck, rather than an error."""
-    known = cp.reductions.solvers.defines.SOLVER_MAP_CONIC
-    return hasattr(known.get("CLARABEL"), "ACCEPT_UNKNOWN")
 
 
 def _import_cvxpy():

@@ -63,8 +63,6 @@ TO_BOUNDARY = 0.995
 #: Number of steps without a gap ten times smaller after which the block's successor
 #: goes on: a choice; `SmoothedSets` takes 9 to 26 steps where it works at all.
 _PATIENCE = 10
-
-
 #: Most bytes that a step may need beside the data; a choice, half the memory of a small
 #: laptop.
 MOST_BYTES = 1 << 32
@@ -386,7 +384,8 @@ class InteriorPoint:
         self.block.move(dx, self.c * self.dual_slack[1, :] * rate[1, :], None)
         length, mu = min(self._longest(least, -1 - most), 1.0), max(first, TINY)
         after = (1 - length) * mu - length * length * second
-        target = max(mu * min(max(after / mu, 0.0), 1.0) ** 3, self.least_mu)
+        sigma = min(max(after / mu, 0.0), 1.0) ** 3
+        target = max(sigma * mu, self.least_mu)
         return target, self.block.corrected(target)
 
     def _aims(self, target):

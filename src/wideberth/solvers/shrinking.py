@@ -72,7 +72,7 @@ class Shrinking:
         engine = InteriorPoint(problem, start, barrier=class_barrier(problem))
         work = Reduction.of(problem)
         while True:
-            work, engine = self._run(work, engine)
+            work, engine = self.run(work, engine)
             dual, w, b = self._dual(work, engine), engine.w, engine.b
             if problem.n == 0:  # every row is folded, and with them w is known
                 w, b = dual.w, dual.b if problem.intercept else b
@@ -87,7 +87,9 @@ class Shrinking:
                 return found
             work, engine = self._shrink(*fork)
 
-    def _run(self, work, engine) -> tuple[Reduction, InteriorPoint]:
+    def run(
+        self, work: Reduction, engine: InteriorPoint
+    ) -> tuple[Reduction, InteriorPoint]:
         """Step to the goal, and shrink on the way.
 
         Steps at the end of float64 can destroy α: once a goal that seemed met recedes,

@@ -7,32 +7,30 @@
 The maximiser a = clip(u/h + ½, 0, 1) makes α_i = c_i a_i a dual point of the problem
 itself, at no cost. Its gap is complementarity, Σc_i([u_i]_+ − a_iu_i), at most h/16 for
 each unit of c_i inside the band |u| < h/2, and how far w is off w(α), which is nothing
-at the minimum of P_h. So a tolerance tells how small h must be, and a loose one soon
-is met: h falls from minimum to minimum, each about the start to the next.
+at the minimum of P_h. So the tolerance determines how small h must be: h falls from
+minimum to minimum, each of which is the start to the next.
 
 Only rows inside the band curve P_h, and they are soon few:
 
     P_h'' = Q + sΩ''(w) + h⁻¹ Σ_{|u_i|<h/2} c_i e_i e_iᵀ,   e_i = (z_i − ρ_iΩ'(w), y_i),
     s = Σα_iρ_i
 
-While they are many, that matrix of a sample of them preconditions conjugate gradients,
-which take a handful of products with all of them. Along each step P_h is minimised
-exactly, for one product gives the slacks all along it.
+While they are many, that matrix of a sample of them preconditions conjugate gradients
+with all of them. Along each step P_h is minimised exactly: one product gives the slacks
+all along it.
 
-A loose tolerance is a matter of the dual point. P is near its minimum after two steps
-or three, while the α of that w is far off: rows cross the bounds of the band, and D
-takes off ½‖w − w(α)‖², in which steep directions count for all they are. The linear
-model of a step (δw, δb), which crosses no bound,
+P is near its minimum after two or three steps, while the α of that w is far off: rows
+cross the bounds of the band, and D loses ½‖w − w(α)‖². The linear model of a step
+(δw, δb), which crosses no bound,
 
     α_i + δα_i,   δα_i = −c_i h⁻¹⟨(δw, δb), e_i⟩  where |u_i| < h/2, and 0 elsewhere,
 
 has w(α + δα) = w + δw but for the residual of the step and for what its bounds cut off.
-So it is the dual point to judge by as soon as a step promises to lower P_h by less than
-complementarity; and that step's residual is made short, as it is.
+So it is the dual point once a step promises to lower P_h by less than complementarity;
+that step is solved with a residual short enough for the tolerance.
 
-Once the rows near the margin are as few as a working set holds, `driver.py` goes on
-with them. On all rows its method takes a dozen of steps or two to any tolerance, each
-with a Gram matrix of all rows.
+Once the rows near the margin are as few as a working set holds, `driver.py` continues
+with them.
 """
 
 from __future__ import annotations
@@ -48,14 +46,11 @@ from wideberth.solvers.cost import Cost
 from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.shrinking import least_rows
 
-#: Width of the first band: the least one that holds all rows at w = 0, whose slacks
-#: are 1, is 2; twice that leaves room for the first step.
+#: Width of the first band: twice the least one that holds all rows at w = 0, whose
+#: slacks are 1.
 _FIRST_WIDTH = 4.0
 #: Most by which the width falls from one minimum to the next (flat from 2.5 to 8).
 _FALL = 4.0
-#: Most by which the number of rows inside a band may change, either way, for a Gram
-#: matrix of some of them to serve on: a choice.
-_SIMILAR = 2.0
 #: Products with a row that conjugate gradients take: five or six steps of two each.
 _SOLUTION = 12
 
@@ -116,8 +111,7 @@ class Smoothed(ExtendedRows):
             if decrease <= self.complementarity or self.width == _FIRST_WIDTH:
                 if self._few_are_near():
                     return None
-                self._narrow()
-                if self._rounds_are_cheap() and self._few_are_near():
+                if self._narrow() and self._few_are_near():
                     return None
             self._differentiate()
             found = self._found(self.alpha, self.combined, self.control.exhausted())
@@ -135,28 +129,19 @@ class Smoothed(ExtendedRows):
         cheap = self.cost.rows_for(self.cost.product)
         return int(near) <= max(least_rows(self.problem), cheap)
 
-    def _rounds_are_cheap(self) -> bool:
-        """Whether few rows may go on from the minimum of a wider band.
-
-        They do where a Gram matrix of theirs takes at most half as long as conjugate
-        gradients with all rows: then `driver.py` takes fewer steps than are left in
-        narrow bands, each of which has fewer rows.
-        """
-        cost = self.cost
-        return cost.gram(least_rows(self.problem)) <= 0.5 * _SOLUTION * cost.product
-
-    def _narrow(self) -> None:
+    def _narrow(self) -> bool:
         """Lower h where complementarity takes up more than half of the tolerance.
 
-        It is about proportional to h². To a quarter: a narrow band has few rows, but
-        takes more steps where these are fewer than the features (0.1 takes 4 % less
-        time than 0.4 to a tolerance of 0.1, and on MNIST a sixth more to 1e-4).
+        It is about proportional to h², and is to become a quarter of the tolerance.
+        Returns whether bands narrower than the new one are needed for that.
         """
         whole = self.control.target * self.point.scale
-        if self.complementarity > 0.5 * whole:
-            enough = self.width * (0.25 * whole / self.complementarity) ** 0.5
-            self.width = max(self.width / _FALL, enough)
-            self._weigh()
+        if 2 * self.complementarity <= whole:
+            return False
+        last = self.width * (0.25 * whole / self.complementarity) ** 0.5
+        self.width = max(self.width / _FALL, last)
+        self._weigh()
+        return self.width > last
 
     def _found(self, alpha: np.ndarray, combined=None, over=False) -> Pair | None:
         """The points found, if they meet the tolerance or all is `over`.
@@ -198,7 +183,8 @@ class Smoothed(ExtendedRows):
 
     def _shares(self, slack: np.ndarray) -> np.ndarray:
         """a, the derivative of φ_h."""
-        return np.clip(slack / self.width + 0.5, 0.0, 1.0)
+        share = 0.5 + slack / self.width
+        return np.clip(share, 0.0, 1.0)
 
     def _model(self, step: np.ndarray, margins: np.ndarray) -> np.ndarray:
         """α after a step as its linear model has it, within bounds."""
@@ -262,12 +248,13 @@ class Smoothed(ExtendedRows):
     def _band_gram(self, inside: np.ndarray) -> tuple[np.ndarray, bool]:
         """The Gram matrix of the band, and whether it is one of all rows `inside`.
 
-        One of a sample serves on at the same width.
+        One of a sample serves again at the same width, while the band has at least half
+        and at most twice as many rows.
         """
         if self.sampled is not None:
             gram, width, size = self.sampled
-            similar = size <= _SIMILAR * inside.size <= _SIMILAR**2 * size
-            if width == self.width and similar:
+            sizes = size, inside.size
+            if width == self.width and max(sizes) <= 2 * min(sizes):
                 return gram, False
         chosen, weights = self._sample(inside)
         gram, exact = self._gram(chosen, weights), chosen is inside
