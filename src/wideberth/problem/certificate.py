@@ -12,7 +12,7 @@ from wideberth.problem.limits import LITTLE
 
 #: Smallest relative gap that `Certificate.proves` asks a proof of, rounding included.
 #: Bounds on rounding count the worst case of every operation: γ of a block of 2¹⁴ rows
-#: is 2·10⁻¹² (`rows.py`), relative to terms that may be hundreds of times the objective.
+#: is 2·10⁻¹² (`rows.py`), relative to terms up to hundreds of times the objective.
 PROVABLE = 1e-9
 
 
