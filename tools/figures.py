@@ -48,7 +48,6 @@ COUNTED = {
     ],
     "warm starts": [
         "solvers/starts.py:WarmStart",
-        "solvers/interior.py:Start",
     ],
     "cost models": [
         "solvers/cost.py:Cost",

@@ -116,8 +116,8 @@ LESSONS = [
     (
         "A solution on some columns needs a certificate on all.",
         "solvers/columns.py",
-        "        if self.kept.size == self.full.rows.d:\n            return found\n",
-        "        return found\n",
+        "return Pair(point, problem.dual_at(alpha))",
+        "return Pair(point, part.small.dual_at(alpha))",
     ),
     (
         "A path of other data is not followed.",

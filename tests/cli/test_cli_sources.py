@@ -153,6 +153,7 @@ def test_what_is_written_is_read_back(
         ('a,y\n1,p\n2,"q\n3,p\n4,q\n', ", line 5: a cell starts with a quote that is never closed."),
         ('a,y\n1,5"\n2,"q\n3,p\n4,q\n', ", line 5: a cell starts with a quote that is never closed."),
         ('a,y\n"1,p\n', ", line 2: "),
+        ('#"a"b,y\n1,"p"q\n', ", line 2: "),
         ('a,y\n1,p\n"2"3,q\n', ", line 3: "),
         ("a;y\n1,234;p\n", ", row 1 (line 2), column 'a' holds '1,234', which may mean 1.234 or 1234"),
         ("a;b;y\n0,5;2.5;p\n", "'2.5' but row 1 (line 2), column 'a' holds '0,5'"),
@@ -302,6 +303,24 @@ def test_lines_of_comments_are_no_rows(tmp_path, text, encoding):
         assert read(path, request).names == ("a", "b")
     assert read(path, request).X.tolist() == [[1, 2], [3, 4]]
     assert read(path, request).texts["y"].tolist() == ["p", "q"]
+
+
+def test_rows_that_start_like_comments_are_rows(tmp_path):
+    path = tmp_path / "a.csv"
+    colours = "".join(f"#ff00{k:02x},{k},p\n" for k in range(80))
+    request = Request(texts=("1", "3"))
+    path.write_text(f"# made by hand\n{colours}\n5,5,q\n")
+    assert read(path, request, header=False).X[:, 0].tolist() == [*range(80), 5]
+    path.write_text(f"#rgb,x,y\n{colours}")
+    table = read(path, Request(texts=("#rgb", "y")))
+    assert table.X[:, 0].tolist() == list(range(80))
+    assert table.texts["#rgb"][79] == "#ff004f"
+
+
+def test_many_lines_of_comments_stand_above_a_table(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("# a long story, of nothing\n" * 99 + "a b y\n1 2 p\n3 4 q\n")
+    assert read(path).X.tolist() == [[1, 2], [3, 4]]
 
 
 def test_errors_below_comments_tell_the_line(tmp_path):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from wideberth import RobustLinearSVC
-from wideberth.data import Format, Request, open_data, open_reader
+from wideberth.data import Format, Request, open_data
+from wideberth.data.opening import open_reader
 
 
 @pytest.fixture

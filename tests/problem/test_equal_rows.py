@@ -12,7 +12,7 @@ from wideberth.problem import merge
 from wideberth.problem.merge import distinct, merge_equal_rows, summed
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
-from wideberth.solvers.batches import Draw, InMemory
+from wideberth.solvers.batches import FirstPass, InMemory
 from wideberth.solvers.work import Work
 
 INTERCEPTS = [None, 0.0, 2.0]
@@ -283,7 +283,7 @@ def test_rows_split_by_labels_count_the_roundings_of_their_own_weights():
 def test_a_search_carries_the_roundings_of_weights_along():
     X, y, _, _ = repeated(0)
     batches = InMemory(replace(Problem.from_data(X, y), chain=7.0))
-    question = Draw(np.zeros(4), 1.0, seed=0, in_memory=True)
+    question = FirstPass(np.zeros(4), 1.0, seed=0, in_memory=True)
     work = Work(batches, question)
     for answer in batches.ask(question):
         work.add(answer)

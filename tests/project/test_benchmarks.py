@@ -43,7 +43,7 @@ def test_passes_and_kernel_calls_have_not_grown(counted):
 @pytest.mark.parametrize("what", ["passes", "calls"])
 def test_the_guard_complains_of_a_count_that_grew(what, counted):
     name = "text 3 000×10 000, coordinate, radius 0"
-    stored = counted | {name: counted[name] | {what: 0.5 * counted[name][what]}}
+    stored = counted | {name: counted[name] | {what: 0.1 * counted[name][what]}}
     (sentence,) = guard.complaints(counted, stored)
     assert name in sentence
     assert f"{what} grew" in sentence

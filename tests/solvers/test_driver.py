@@ -8,7 +8,7 @@ from wideberth.problem import Problem
 from wideberth.problem.merge import join
 from wideberth.screening import Reduction
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Draw, Gather, part_of
+from wideberth.solvers.batches import Batches, FirstPass, Gather, part_of
 from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.sampling import SamplingError
 from wideberth.solvers.shrinking import Shrinking, fix_far_rows, nearest_width
@@ -88,7 +88,7 @@ def test_rows_that_crossed_the_margin_come_back():
 def test_rows_without_weight_are_not_handed_over():
     problem = make_problem(3, n=400, d=4)
     problem = problem.with_weights(problem.weights * (np.arange(400) % 2))
-    for asked in (Draw(np.zeros(4), 1.0, 0, True), Gather(np.ones(4), 0.0)):
+    for asked in (FirstPass(np.zeros(4), 1.0, 0, True), Gather(np.ones(4), 0.0)):
         answer = asked(0, problem)
         np.testing.assert_array_equal(answer.piece.indices, np.arange(1, 400, 2))
 

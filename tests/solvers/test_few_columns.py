@@ -152,13 +152,13 @@ def test_smooth_noise_is_refused_in_a_sentence():
 def test_columns_come_in_as_they_are_wanted(monkeypatch):
     """Steps see few columns, twice as many at most in each round, and enough at last."""
     seen = []
-    run = ColumnRounds._run
+    run = ColumnRounds.solve_part
 
     def watched(self, part):
         seen.append(part.columns)
         return run(self, part)
 
-    monkeypatch.setattr(ColumnRounds, "_run", watched)
+    monkeypatch.setattr(ColumnRounds, "solve_part", watched)
     monkeypatch.setattr(columns, "FEW_FEATURES", 4)
     rounds, problem = rounds_of(5)
     found = rounds.solve(np.arange(2))
@@ -183,7 +183,7 @@ def test_whatever_columns_come_first_the_last_are_right(first):
 
 def test_what_columns_cost_that_are_left_out_is_part_of_the_gap():
     rounds, problem = rounds_of(7)
-    part, rounds.goal = columns.Columns.of(problem, np.arange(3)), 1e-8
+    part, rounds.goal = columns.ColumnPart.of(problem, np.arange(3)), 1e-8
     pair = rounds.solve_part(part)
     whole = problem.dual_at(part.work.unfold(part.engine.alpha))
     assert pair.dual.value == pytest.approx(whole.value, rel=1e-12)

@@ -487,7 +487,7 @@ def test_errors_whose_squares_vanish_are_refused_and_those_beside_larger_ones_ar
 def test_an_attempt_that_finds_no_numbers_is_followed_by_another(monkeypatch):
     X, y, options = make_arguments(3)
     none = property(lambda engine: np.full(len(y), np.nan))
-    monkeypatch.setattr(Shrinking, "_run", lambda run, work, engine: (work, engine))
+    monkeypatch.setattr(Shrinking, "run", lambda run, work, engine: (work, engine))
     monkeypatch.setattr(InteriorPoint, "alpha", none)
     found = solve(X, y, C=1.0, quiet=True, **options | {"radius": 1e3})
     assert found.converged

@@ -18,7 +18,7 @@ from wideberth.noise import as_noise
 from wideberth.problem.merge import Grouping, Groups
 from wideberth.screening import fold_samples
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Answer, InMemory, Piece
+from wideberth.solvers.batches import Answer, Gather, InMemory, Piece
 from wideberth.solvers.driver import solve_in_memory
 from wideberth.solvers.work import Work
 
@@ -220,6 +220,6 @@ def test_a_sample_of_certain_rows_is_no_proof():
     for count, exact in ((50, False), (200, True)):
         piece = Piece.of(problem, np.arange(200) < count)
         assert np.all(piece.chance == 1)
-        work = Work(InMemory(problem), None)
+        work = Work(InMemory(problem), Gather(np.zeros(3), 0.0))
         work.add(Answer(0, 200, 0.0, 0.0, near=200, piece=piece))
         assert work.exact == exact

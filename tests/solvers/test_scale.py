@@ -329,14 +329,14 @@ def test_chunks_decide_what_memory_decides_of_the_same_points(intercept, region,
     assert np.mean(found.removed | found.saturated) > least
 
 
-def test_rows_settled_at_a_share_of_their_weight_have_that_dual_weight():
+def test_folded_rows_have_their_weight_as_dual_weight():
     X, y = tall_data(40, 2)
     problem = Problem.from_data(X, y, C=0.5, intercept=1.0)
     members = {0: (np.array([3, 7]), np.array([0.125, 0.25])), 1: None}
     point, dual = problem.at(np.zeros(2), 0.0), problem.dual_at(np.zeros(40))
-    proof = Proof(dual, point, members, by_class=(0.5, 1.0))
+    proof = Proof(dual, point, members)
     decided = part_of(Decide(Pair(point, dual), None, True, proof), 0)(0, problem)
-    expected = np.where(y > 0, 0.25, 0.5)
+    expected = np.full(40, 0.5)
     expected[[3, 7]] = 0.125, 0.25
     np.testing.assert_array_equal(decided.alpha, expected)
     assert decided.counts == (0, 0, 0)

@@ -105,7 +105,7 @@ def test_a_start_tells_which_rows_to_step_on():
     found = solve(X, y, **options)
     again = solve(X, y, init=(found.w, found.b, 0.9 * found.alpha), **options)
     assert again.converged
-    assert again.passes < 0.6 * found.passes
+    assert again.passes < 0.8 * found.passes
 
 
 def test_a_path_takes_its_steps_on_few_rows(served):

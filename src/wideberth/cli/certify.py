@@ -15,8 +15,8 @@ from wideberth.cli.predict import Applied, apply_model
 from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
 from wideberth.cli.uncertainty import row_radii
-from wideberth.data import Table
 from wideberth.data.errors import agree, counted, listed, meant, quoted
+from wideberth.data.table import Table
 
 #: What a summary says as far as it is known.
 _TOLD = (

@@ -19,8 +19,9 @@ from wideberth.cli.options import is_rule
 from wideberth.cli.output import warn
 from wideberth.cli.prepare import Columns
 from wideberth.cli.training_options import TrainingOptions
-from wideberth.data import Format, Request, Table, kind_of, open_table
+from wideberth.data import Format, Request, kind_of, open_table
 from wideberth.data.errors import agree, listed, quoted
+from wideberth.data.table import Table
 from wideberth.measurement.columns import error_columns
 from wideberth.measurement.imputations import fill_errors
 from wideberth.noise import ErrorBars

@@ -22,8 +22,8 @@ from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.training import FOLDS, fit_model, fold_count, measure
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import Uncertainty
-from wideberth.data import Table
 from wideberth.data.errors import quoted
+from wideberth.data.table import Table
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.measurement.goodness import lacks
 from wideberth.noise import Posteriors

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,9 @@ import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.training_options import TrainingOptions
-from wideberth.data import Table
 from wideberth.data.errors import listed, quoted
 from wideberth.data.numbers import looks_like_number
-from wideberth.data.table import check_names
+from wideberth.data.table import Table, check_names
 from wideberth.noise.reading import read_errors
 
 #: Largest number of different values that a column may hold whatever they are; beyond
@@ -55,7 +55,8 @@ class Columns:
         """Take the categories that occur in a table; with `gaps` also "missing"."""
         categories = {}
         for name in one_hot:
-            levels = sorted(set(table.texts[name].tolist()) - {None})
+            texts = set(table.texts[name].tolist())
+            levels = sorted(texts - {None})
             if not levels:
                 raise _without_values(name)
             if _names_rows(len(levels), table.n):
@@ -65,7 +66,7 @@ class Columns:
                     f"out with --drop {name}."
                 )
             _refuse_numbers(name, levels)
-            if gaps and _NO_VALUE not in levels and _lacking(table, name).any():
+            if gaps and None in texts and _NO_VALUE not in levels:
                 levels.append(_NO_VALUE)
             categories[name] = tuple(levels)
         columns = cls(tuple(table.names), categories, dates)
@@ -105,7 +106,8 @@ class Columns:
             at = {level: start + k for k, level in enumerate(levels)}
             at[None] = at.get(_NO_VALUE, -1)
             texts = table.texts[name].tolist()
-            codes.append(np.fromiter((at.get(t, -1) for t in texts), np.int32, table.n))
+            columns = map(at.get, texts, repeat(-1))
+            codes.append(np.fromiter(columns, np.int32, table.n))
             start += len(levels)
         if sp.issparse(table.X):
             return sp.csr_array(sp.hstack([table.X, _indicators(codes, start)]))
@@ -289,7 +291,7 @@ def _lacking(table: Table, name: str) -> np.ndarray:
     """Which rows have no value in a column that is no feature, or one of text."""
     if name in table.numbers:
         return np.isnan(table.numbers[name])
-    return np.array([text is None for text in table.texts[name]])
+    return np.equal(table.texts[name], np.array(None, dtype=object))
 
 
 def _holes(table: Table, names: Iterable[str]) -> dict[str, np.ndarray]:

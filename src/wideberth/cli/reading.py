@@ -26,9 +26,8 @@ from wideberth.cli.uncertainty import (
     of_columns,
     of_rows,
 )
-from wideberth.data import TableSource
 from wideberth.data.errors import listed
-from wideberth.data.sources import error_names, named_errors
+from wideberth.data.sources import TableSource, error_names, named_errors
 from wideberth.data.table import Plan
 
 #: Most different labels that are kept in mind while a column is read; no classifier has

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.output import Progress, warn
 from wideberth.cli.training_options import TrainingOptions
-from wideberth.data import Reader, Request, Table, open_reader, read_table
+from wideberth.data import Request
 from wideberth.data.memory import parse_bytes, room
-from wideberth.data.table import gap_codes
+from wideberth.data.opening import open_reader, read_table
+from wideberth.data.table import Reader, Table, gap_codes
 
 if TYPE_CHECKING:
     from wideberth.cli.measured import ErrorColumns

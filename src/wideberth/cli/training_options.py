@@ -27,7 +27,8 @@ from wideberth.data.errors import meant
 from wideberth.data.files import LABEL
 
 if TYPE_CHECKING:
-    from wideberth.data import Format, Reader
+    from wideberth.data import Format
+    from wideberth.data.table import Reader
 
 #: Targets of formats that have a usual place for one.
 _TARGETS = {"libsvm": LABEL, "npz": "y"}

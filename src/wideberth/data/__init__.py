@@ -14,47 +14,26 @@ from wideberth.data.errors import DataError
 from wideberth.data.files import KINDS as FORMATS
 from wideberth.data.files import kind_of
 
-if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
-    from wideberth.data.chunks import Chunk
-    from wideberth.data.opening import open_data, open_reader, open_table, read_table
-    from wideberth.data.sources import Source, TableSource
-    from wideberth.data.table import Format, Reader, Request, Table
-
-#: Where the other names of this package are; they bring NumPy along, and are loaded
-#: where they are first used.
-_HOMES = {
-    "Chunk": "chunks",
-    "Format": "table",
-    "Reader": "table",
-    "Request": "table",
-    "Source": "sources",
-    "Table": "table",
-    "TableSource": "sources",
-    "open_data": "opening",
-    "open_reader": "opening",
-    "open_table": "opening",
-    "read_table": "opening",
-}
+if TYPE_CHECKING:  # `__getattr__` loads these, and NumPy, where they are first used
+    from wideberth.data.opening import open_data, open_table
+    from wideberth.data.sources import Source
+    from wideberth.data.table import Format, Request
 
 __all__ = [
     "FORMATS",
-    "Chunk",
     "DataError",
     "Format",
-    "Reader",
     "Request",
     "Source",
-    "Table",
-    "TableSource",
     "kind_of",
     "open_data",
-    "open_reader",
     "open_table",
-    "read_table",
 ]
 
 
 def __getattr__(name: str):
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    homes = {"Format": "table", "Request": "table", "Source": "sources"}
+    homes |= {"open_data": "opening", "open_table": "opening"}
+    if name in homes:
+        return getattr(import_module(f"{__name__}.{homes[name]}"), name)
     raise AttributeError(f"module 'wideberth.data' has no attribute {name!r}")

@@ -31,7 +31,7 @@ from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Decide, Decided, Draw, part_of
+from wideberth.solvers.batches import Batches, Decide, Decided, FirstPass, part_of
 from wideberth.solvers.newton import Newton
 from wideberth.solvers.ramp import Descended, DescentInMemory
 
@@ -70,7 +70,7 @@ class Chunks(Batches):
     def ask(self, question):
         """Put a question to the problem on the rows of each chunk."""
         asked = _Asked(self.terms, question, self.beyond, not self.checked)
-        first, counts = isinstance(question, Draw), np.zeros(2, dtype=int)
+        first, counts = isinstance(question, FirstPass), np.zeros(2, dtype=int)
         for answer in self.source.map(asked):
             if first:
                 counts += answer.classes
@@ -79,7 +79,7 @@ class Chunks(Batches):
                 answer = replace(answer, equal=None)
             yield answer
         self.checked = True
-        if first and question.sides:
+        if first:
             _check_classes(counts)
 
     def collapsed(self) -> FewDistinct | None:
@@ -91,7 +91,7 @@ class Chunks(Batches):
         return FewDistinct(self, distinct, problem)
 
     def grouping(self, n):
-        """Half of the room for single rows, a quarter for groups.
+        """Half of the capacity for single rows, a quarter for groups.
 
         All are in float64, and solved as a whole: two copies do.
         """
@@ -100,7 +100,7 @@ class Chunks(Batches):
         return Grouping(capacity // 2, 0.25 * capacity / n)
 
     def spares(self, size):
-        """Whether the source leaves room for that."""
+        """Whether the source leaves memory for that."""
         return self.source.spares(size)
 
     def per_row(self, n):
@@ -270,7 +270,7 @@ class FewDistinct(Batches):
             yield decided
 
     def spares(self, size):
-        """Whether the source leaves room for that."""
+        """Whether the source leaves memory for that."""
         return self.chunks.spares(size)
 
     def _merged(self) -> Iterator[Merged]:

@@ -61,13 +61,14 @@ class Chunk:
         return DataError(f"{self.origin}, chunk {self.number}: {message}")
 
 
-def checksum(chunk: Chunk) -> Checksum:
+def checksum(chunk: Chunk, rows: bool = True) -> Checksum:
     """Shapes, types and CRC-32 of all that a chunk holds: a later read recognises it.
 
-    The thread that reads ahead computes it: 9 ms for 64 MB, which take 30 ms or more
-    to look at.
+    X is left out without `rows`. The thread that reads ahead computes it: 9 ms for
+    64 MB, which take 30 ms or more to look at.
     """
-    parts = (chunk.X, chunk.y, chunk.weight, chunk.radius, *chunk.errors)
+    X = chunk.X if rows else None
+    parts = (X, chunk.y, chunk.weight, chunk.radius, *chunk.errors)
     return tuple(None if part is None else _crc(part) for part in parts)
 
 
@@ -142,8 +143,8 @@ class Classes:
         signs = np.where(np.arange(len(masks)) == self.positive, 1.0, -1.0)
         weight = chunk.weight
         if self.weights is not None:
-            own = by_class(self.weights)
-            weight = own if weight is None else own * weight
+            factor = by_class(self.weights)
+            weight = factor if weight is None else factor * weight
         radius = chunk.radius if self.radii is None else by_class(self.radii)
         return replace(chunk, y=by_class(signs), weight=weight, radius=radius)
 
@@ -285,7 +286,7 @@ def _per_row(chunk: Chunk, name: str, default: float):
 
 
 def _check_finite(rows) -> None:
-    """Every entry must be finite; the norms tell, and are needed anyway."""
+    """Every entry must be finite; norms are not where one is not, and are needed."""
     xp, norms = namespace(rows.X), rows.norms()
     if bool(xp.isfinite(xp.sum(norms))) or bool(xp.all(xp.isfinite(rows.X))):
         return

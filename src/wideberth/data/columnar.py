@@ -139,8 +139,8 @@ class ColumnarReader(Reader):
         """
         names = [*plan.features, *plan.numbers, *plan.texts]
         fields = [self.schema.field(name) for name in names]
-        own = list(fragment.physical_schema)
-        if self.kind != "parquet" or not all(field in own for field in fields):
+        stored = list(fragment.physical_schema)
+        if self.kind != "parquet" or not all(field in stored for field in fields):
             return fragment.to_batches(
                 schema=self.schema,
                 columns=names,

@@ -11,8 +11,10 @@ import csv
 import io
 import itertools
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -105,9 +107,9 @@ class DelimitedReader(Reader):
         for file in self.files:
             for _, row in self._rows(file) if left else ():
                 cells = {n: row[k].strip() for n, k in left.items() if k < len(row)}
-                told = [n for n, cell in cells.items() if not self._is_missing(cell)]
-                found += [name for name in told if is_word(cells[name])]
-                left = {name: k for name, k in left.items() if name not in told}
+                known = [n for n, cell in cells.items() if not self._is_missing(cell)]
+                found += [name for name in known if is_word(cells[name])]
+                left = {name: k for name, k in left.items() if name not in known}
                 if not left:
                     break
         return [name for name in names if name in found]
@@ -306,24 +308,27 @@ class _Quotes:
         self.border = np.zeros(256, dtype=bool)
         self.border[list(f'{delimiter}\r\n"'.encode())] = True
         self.right = True
+        self.last, self.count = b"\n", 0
 
     def watch(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """The same pieces of a file; `right` is known when they end."""
-        last, count = b"\n", 0
-        for piece in itertools.chain(pieces, [b""]):
-            if piece:
-                yield piece
-            text = piece.removeprefix("\ufeff".encode()) if count == 0 else piece
-            data = last + (text or b"\n")
-            last = data[-2:]  # the last one waits for its neighbour
-            if self.right and b'"' in data:
-                letters = np.frombuffer(data, np.uint8)
-                quotes = np.flatnonzero(letters[1:-1] == ord('"')) + 1
-                opens = (count + np.arange(len(quotes))) % 2 == 0
-                beside = letters[np.where(opens, quotes - 1, quotes + 1)]
-                self.right = bool(self.border[beside].all())
-                count += len(quotes)
-        self.right = self.right and count % 2 == 0
+        for piece in pieces:
+            self._look(piece if self.count else piece.removeprefix(BOM_UTF8))
+            yield piece
+        self._look(b"\n")
+        self.right = self.right and self.count % 2 == 0
+
+    def _look(self, piece: bytes) -> None:
+        """Look at the next bytes; the last one waits for its neighbour."""
+        data = self.last + piece
+        self.last = data[-2:]
+        if self.right and b'"' in data:
+            letters = np.frombuffer(data, np.uint8)
+            quotes = np.flatnonzero(letters[1:-1] == ord('"')) + 1
+            opens = (self.count + np.arange(len(quotes))) % 2 == 0
+            beside = letters[np.where(opens, quotes - 1, quotes + 1)]
+            self.right = bool(self.border[beside].all())
+            self.count += len(quotes)
 
 
 # -- how a file is written -------------------------------------------------------------
@@ -334,24 +339,30 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Start, Iterator[_Row]]
     stream = _opened(file, form)
     encoding = stream.encoding.lower().replace("_", "-")
     lines, head = lines_of(stream, file.name), []
-    for line in itertools.islice(lines, 50):
+    size = rows_seen = 0
+    for line in lines:
         head.append(line)
-        if sum(map(len, head)) > HEAD and len(head) > 2:
+        size, rows_seen = size + len(line), rows_seen + (not _is_comment(line))
+        if rows_seen == 50 or (size > HEAD and len(head) > 2):
             break
     if any("\0" in line for line in head):
         raise DataError(
             f"{file.name} is not a table of text; say what it is with --format."
         )
-    top = next((k for k, line in enumerate(head) if not _is_comment(line)), len(head))
+    # Lines above the first one that is no comment; none where all look like comments.
+    top = next((k for k, line in enumerate(head) if not _is_comment(line)), 0)
     delimiter = form.delimiter or ("\t" if kind == "tsv" else _delimiter(head[top:]))
     if not delimiter.isascii():
         raise DataError(f"--delimiter {delimiter} is no ASCII character.")
     headed = form.header
-    if headed and 0 < top < len(head):
-        name_line = _names_in_comment(head[top - 1], head[top:], delimiter)
-        if name_line is not None:
-            top -= 1
-            head[top] = name_line
+    while top:  # a line that fits the rows below it is a row, or names the columns
+        line = _fitting(head[top - 1], head[top:], delimiter, headed)
+        if line is None and not head[top - 1].isspace():
+            break
+        top -= 1
+        head[top] = line or "\n"
+        if line is not None and headed:
+            break
     head[:top] = ["\n"] * top
     rows = _split(itertools.chain(head, lines), delimiter, file.name)
     first = next(rows, None)
@@ -380,13 +391,19 @@ def _is_remark(row: list[str], width: int) -> bool:
     return len(row) != width and row[0].lstrip().startswith("#")
 
 
-def _names_in_comment(line: str, body: list[str], delimiter: str) -> str | None:
-    """The line of names, if the last comment above rows of numbers is one."""
-    row = next((row for row in _cut(body, delimiter) if row), [])
-    if any(map(looks_like_number, row)):
-        for text in (line, line.lstrip().removeprefix("#").lstrip()):
-            if len(next(iter(_cut([text], delimiter)), [])) == len(row):
-                return text
+def _fitting(line: str, body: list[str], delimiter: str, names: bool) -> str | None:
+    """A line that looks like a comment, if it has as many cells as the rows below it.
+
+    Where it might be the `names` of columns these must hold numbers, and it may fit
+    without its #, too.
+    """
+    texts = [line, line.lstrip().removeprefix("#").lstrip()] if names else [line]
+    with suppress(csv.Error):  # `_split` will say what is wrong
+        row = next((row for row in _cut(body, delimiter) if row), [])
+        if any(map(looks_like_number, row)):
+            for text in texts:
+                if len(next(iter(_cut([text], delimiter)), [])) == len(row):
+                    return text
     return None
 
 

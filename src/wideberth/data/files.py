@@ -158,7 +158,7 @@ def _is_libsvm(path: str | os.PathLike) -> bool:
         with explained(str(path)), File(path).open() as stream:
             start = stream.read(HEAD)
     except DataError:
-        return False  # whoever reads the file will say what is wrong with it
+        return False  # the reader will say what is wrong with it
     whole = start[: start.rfind(b"\n") + 1] if len(start) == HEAD else start
     bare = (line.partition(b"#")[0].strip() for line in whole.splitlines())
     lines = list(filter(None, bare))
@@ -246,7 +246,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 class Staged:
-    """A file that is written beside its target, and takes its name when told to."""
+    """A file that is written beside its target, and takes its name in the end."""
 
     def __init__(self, path: Path):
         # Named before it exists: an interrupt finds either nothing or a known name.

@@ -176,13 +176,13 @@ def _open(
     Tables that must be `labelled` are not looked into further if they are not.
     """
     y = beside["y"]
-    given = [name for name, value in beside.items() if value is not None]
-    given += [] if X_err is None else ["X_err"]
+    values = {**beside, "X_err": X_err}
+    extras = " and ".join(name for name in values if values[name] is not None)
     if isinstance(X, Source):
-        if given:
+        if extras:
             raise DataError(
-                f"X is open already, so {' and '.join(given)} must have been given to "
-                "open_data with it."
+                f"X is open already, so {extras} must have been given to open_data "
+                "with it."
             )
         return X
     if y is None and (isinstance(X, np.memmap) or is_foreign(X)):
@@ -198,10 +198,10 @@ def _open(
         return _open_dask(X, beside, memory, columns, X_err)
     if is_foreign(X):
         return ArraySource(X, **beside, X_err=X_err)
-    if given:
+    if extras:
         raise DataError(
-            f"X yields chunks, so {' and '.join(given)} must come with them: "
-            "(X, y, weight, radius, X_err)."
+            f"X yields chunks, so {extras} must come with them: (X, y, weight, radius, "
+            "X_err)."
         )
     return ChunkSource(X, memory)
 

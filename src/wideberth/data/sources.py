@@ -48,8 +48,8 @@ class Source(ABC):
     """Rows that can be read again and again, chunk by chunk.
 
     Every read must find the same rows, or answers about different data would be put
-    together as one proof. Files are recognised by size and time of change, all other
-    chunks by their checksums.
+    together as one proof. Rows in files are recognised by size and time of change of
+    the files, everything else by a checksum of every chunk.
     """
 
     #: Rows, where that is known before the first read, and features.
@@ -63,20 +63,19 @@ class Source(ABC):
     brings_radii = False
     #: Whether chunks bring the errors of their values.
     brings_errors = False
-    #: Whether cells may be missing; who reads them must know what to do about it.
+    #: Whether cells may be missing (NaN); otherwise they are refused.
     gaps = False
     #: Whether rows have labels.
     labelled = True
-    #: How to give labels, for who forgot them.
+    #: How to give labels, for a message where they are missing.
     _wanted = "give one label per row of X"
     #: Whether the rows are in memory all the time.
     stays = False
     #: Called with the number of chunks of a read that are done.
     watch: Callable[[int], None] | None = None
-    #: The kind of the data and where it is, for who prints it.
+    #: The kind of the data and where it is, for `repr`.
     _what = ""
-    #: Files that every read opens anew, with size and time of change; None where chunks
-    #: are recognised by their checksums.
+    #: Files that hold X, with size and time of change; None where X is in no file.
     _stamps: dict[str, tuple[int, int]] | None = None
 
     def __init__(self, memory=None):
@@ -111,7 +110,7 @@ class Source(ABC):
             )
 
     def _log_read(self, chunks: int) -> None:
-        """Tell whoever listens that the data was read once more."""
+        """Count a read of all rows, and log it."""
         self._reads += 1
         _log.info("read %d of %r: %d chunks", self._reads, self, chunks)
 
@@ -121,7 +120,7 @@ class Source(ABC):
             yield chunk.y, chunk.weight
 
     def some_labels(self) -> Iterator[Any]:
-        """Labels alone, for who may stop before the end."""
+        """Labels alone, chunk by chunk; a caller may stop before the end."""
         for y, _ in self.labels():
             yield y
 
@@ -129,8 +128,9 @@ class Source(ABC):
         """All chunks, each compared with what it was at the first read."""
         self._check_files()
         for chunk in self.chunks():
-            if not self.stays and self._stamps is None:
-                self._recognise(chunk.number, checksum(chunk), chunk.origin)
+            if not self.stays:
+                found = checksum(chunk, rows=self._stamps is None)
+                self._recognise(chunk.number, found, chunk.origin)
             yield chunk
         self._check_files()
 
@@ -170,7 +170,7 @@ class Source(ABC):
         """
         check_number(size, "size", whole=True)
         n, keys, parts = 0, np.empty(0), None
-        for count, more, rows in self.map(_Draw(int(size), int(random_state))):
+        for count, more, rows in self.map(_RandomRows(int(size), int(random_state))):
             n, keys = n + count, np.concatenate([keys, more])
             parts = rows if parts is None else {
                 name: concat([part, rows[name]]) for name, part in parts.items()
@@ -188,7 +188,7 @@ class Source(ABC):
         """How many rows may be held in memory, with what solving on them takes.
 
         `item` is the size of a row in bytes, if not that of the data. A quarter of the
-        room is for results, one value or two per row of the data.
+        memory is for results, one value or two per row of the data.
         """
         row = copies * (self.row_bytes if item is None else item) + 8 * _VECTORS
         free = 0.75 * self.room - _CHUNKS * self.chunk_bytes
@@ -266,7 +266,7 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
 
 
 @dataclass(frozen=True)
-class _Draw:
+class _RandomRows:
     """A question to chunks: which of their rows have the smallest random keys.
 
     Every row of the data has the same chance, whatever chunk it is in.
@@ -397,7 +397,17 @@ class ChunkSource(Source):
                 part if part is None or is_foreign(part) else np.asarray(part)
                 for part in vectors
             )
-            tables = _errors_of_chunk(X, errors, where)
+            tables = error_tables(errors)
+            if tables and is_foreign(X):
+                raise DataError(
+                    f"{where}: errors go with NumPy and SciPy arrays; its rows are a "
+                    f"{type(X).__name__}."
+                )
+            tables = tuple(
+                part if sp.issparse(part) else np.asarray(part) for part in tables
+            )
+            for table in tables:
+                check_errors(table, X.shape, where)
             chunk = Chunk(X, y, weight, radius, tables, number, "X")
             self.brings_radii |= chunk.radius is not None
             if chunk.n:
@@ -437,15 +447,14 @@ class TableSource(Source):
         named = reader.kind not in ("npy", "libsvm")
         self.names = list(plan.features) if named and not texts else None
         aside = (*plan.texts, *plan.numbers)
-        self.beside, paths = {}, reader.paths
+        self.beside = {}
         for role, name in ROLES.items():
             value = beside.get(role)
             if not (isinstance(value, str) and value in aside):  # no column
-                if isinstance(value, str | PathLike) and paths is not None:
-                    paths = [*paths, os.fspath(value)]
                 value = per_row(value, self.n, name)
             self.beside[role] = value
-        self._stamps = None if paths is None else {p: _stamp(p) for p in paths}
+        if reader.paths is not None:
+            self._stamps = {path: _stamp(path) for path in reader.paths}
         self.brings_radii = self.beside["radius"] is not None
         self.labelled = self.beside["y"] is not None
 
@@ -584,22 +593,6 @@ def _errors_like(X, X_err):
     check_errors(X_err, X.shape)
     errors = like(X_err, X)
     return errors if errors.dtype == X.dtype else namespace(X).astype(errors, X.dtype)
-
-
-def _errors_of_chunk(X, X_err, where: str) -> tuple:
-    """The errors that a chunk of a program brings, dense or sparse like its rows."""
-    tables = []
-    for table in error_tables(X_err):
-        if is_foreign(X):
-            raise DataError(
-                f"{where}: errors go with NumPy and SciPy arrays; its rows are a "
-                f"{type(X).__name__}."
-            )
-        if sp.issparse(table) and not sp.issparse(X):
-            table = table.toarray()
-        tables.append(table if sp.issparse(table) else np.asarray(table))
-        check_errors(tables[-1], X.shape, where)
-    return tuple(tables)
 
 
 def named_errors(X_err, where: str) -> list[list[str | None]]:

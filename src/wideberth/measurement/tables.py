@@ -8,6 +8,7 @@ over all rows, and parts add up.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
 
@@ -296,7 +296,10 @@ class _EStep:
         blocks = [(part[r], None if labels is None else labels[r]) for r in rows]
         if len(blocks) == 1 or self.n_jobs in (None, 1):
             return reduce(add, starmap(self._block, blocks))
-        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
+        jobs = (
+            self.n_jobs if self.n_jobs > 0 else (os.cpu_count() or 1) + 1 + self.n_jobs
+        )
+        with ThreadPoolExecutor(max(jobs, 1)) as pool:
             return reduce(add, pool.map(lambda block: self._block(*block), blocks))
 
     def _block(self, part: Measurements, labels) -> Sums:

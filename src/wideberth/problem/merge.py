@@ -258,12 +258,12 @@ class Groups:
     #: Only rows of the same kind are merged: class, bound, side, target, outstanding
     #: feature.
     kind: np.ndarray
-    #: Number of kinds that are told apart in any case, whatever the feature.
+    #: Number of kinds that are kept apart in any case, whatever the feature.
     kinds: int
 
     @classmethod
     def of(cls, problem: Problem, slack, ratio, distance) -> Groups:
-        """Every row of a batch as a group of its own."""
+        """Every row of a batch as a group of one."""
         X, n, upper = problem.rows.X, problem.n, 2 * ratio > 1
         between = (ratio > AT_BOUND) & (ratio < 1 - AT_BOUND)
         wrong = np.where(upper, slack < 0, slack > 0)

@@ -39,7 +39,7 @@ import numpy as np
 from wideberth.noise import L2
 from wideberth.noise.sets import Noise
 from wideberth.problem import Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import is_foreign
+from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.changes import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
@@ -82,7 +82,7 @@ def prove(
         except NUMERICAL:
             continue
         if new is not None:
-            new = _null_if_optimal(problem, new, control.tol)
+            new = null_if_optimal(problem, new, control.tol)
             new = polished(problem, new, control.tol)
             found = new if found is None else best_of([found, new])
     if found is None:
@@ -96,7 +96,7 @@ def affordable(problem: Problem) -> bool:
     return problem.n * min(problem.rows.d, problem.n) ** 2 <= QUICK_GRAM
 
 
-def _null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
+def null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
     """The null model in place of w ≈ 0, where a dual point proves it (theory §2).
 
     P(0) ≥ P* + ½‖w*‖² and ‖w−w*‖² ≤ 2·gap: a w that is too long for w = 0 to be within
@@ -106,12 +106,28 @@ def _null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
     longest = 8 * (tol * abs(point.scale) + found.gap)
     if not float(point.w @ point.w) <= longest:
         return found
+    if is_foreign(problem.y):
+        return on_host(problem, found, partial(null_if_optimal, tol=tol))
     null = Pair(null_point(problem), dual)
     if not null.gap <= tol * null.point.scale:
         return found
-    if dual.w.any() and problem.noise.proportional:
-        null = null_pair(problem, start=dual.alpha) or found
-    return null if null.meets(tol) else found
+    if problem.noise.proportional:
+        known = found if dual.w.any() else null
+        null = null_pair(problem, start=dual.alpha) or known
+    return polished(problem, null, tol) if null.meets(tol) else found
+
+
+def on_host(
+    problem: Problem, found: Pair, change: Callable[[Problem, Pair], Pair]
+) -> Pair:
+    """What `change` makes of a pair, on a copy of foreign rows in NumPy."""
+    here, alpha = problem.on_host(), host(found.dual.alpha)
+    known = Pair(here.at(found.point.w, found.point.b), here.dual_at(alpha))
+    best = change(here, known)
+    if best is known:
+        return found
+    alpha = like(best.dual.alpha, problem.weights)
+    return Pair(problem.at(best.point.w, best.point.b), problem.dual_at(alpha))
 
 
 def null_pair(

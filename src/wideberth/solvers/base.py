@@ -1,4 +1,4 @@
-"""The contract of a solver: what it is told, what it does, what it hands back.
+"""The contract of a solver: what it takes, what it does, what it returns.
 
 A solver is an object that holds parameters only. `Solver.solve` takes a `Problem`, a
 `Control` and what is known already, and returns a `Pair`: a primal and a dual point
@@ -277,18 +277,10 @@ class Best:
         if self.screener.problem is not self.screener.reduction.full:
             whole = self.screener.reduction.unfold(new.dual.alpha)
             new = Pair(new.point, replace(new.dual, alpha=whole))
-        old = self.found
-        if old is None:
-            self.found = new
-            return
+        old = self.found or new
         lower = new.point.value < old.point.value
         higher = new.dual.value > old.dual.value
-        if lower and higher:
-            self.found = new
-        elif lower or higher:
-            self.found = Pair(
-                new.point if lower else old.point, new.dual if higher else old.dual
-            )
+        self.found = Pair((new if lower else old).point, (new if higher else old).dual)
 
     def certified(self, tol: float) -> bool:
         """Whether the best points meet the tolerance on all rows of the problem."""

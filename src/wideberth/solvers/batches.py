@@ -5,7 +5,7 @@ and clusters have several. One call of `ask` is one pass. A batch answers a ques
 with sums over its rows and with the rows that it hands over; it may be forgotten once
 it has answered, for nothing as long as the data is kept:
 
-* `Draw` hands over a sample of the rows, or all of them;
+* `FirstPass` hands over a sample of the rows, or all of them;
 * `Gather` evaluates the objective at a point, hands over the rows near the margin there
   and folds the others (theory §3), each taken to be at the bound on its side;
 * `Decide` says at the end what the certificate proves of every row.
@@ -54,7 +54,7 @@ class Batches(ABC):
     #: Rows, where that is known before the first pass, and features.
     n: int | None
     d: int
-    #: The sets within which samples move; of a kind, where chunks bring their own.
+    #: The sets within which samples move; only their kind, where chunks bring them.
     sets: Sets
     intercept: float | None
     #: Rows that may be handed over at a time.
@@ -174,40 +174,33 @@ class Answer:
     piece: Piece | None = None
     groups: Groups | None = None
     fold: Folded | None = None
-    #: What stands for the noise of folded rows that have sets of their own.
+    #: What stands for the noise of folded rows that each have a set.
     model: NoiseModel | None = None
-    #: All rows folded, by class where there is an intercept, and how many of each class
-    #: there are; the first pass over files only.
-    sides: tuple[Folded, ...] = ()
+    #: How many rows of each class there are, in the first pass.
     classes: tuple[int, int] = (0, 0)
     #: The distinct rows of a batch, where those are asked for and few.
     equal: Merged | None = None
 
 
 @dataclass(frozen=True)
-class Draw:
-    """The first pass, at w = 0: hand over a share of all rows that have a weight.
+class FirstPass:
+    """At w = 0: hand over a share of all rows that have a weight.
 
-    `sides` asks to fold each class, which decides about the null model; `distinct` for
-    the distinct rows.
+    `distinct` asks for the distinct rows, too.
     """
 
     w: np.ndarray
     share: float
     seed: int
     in_memory: bool
-    sides: bool = False
     distinct: bool = False
 
-    b = 0.0
+    b, most, grouping = 0.0, math.inf, None
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
-        upper, xp = problem.y > 0, namespace(problem.y)
-        nothing = fill(problem.weights, problem.n, 0.0)
-        point = problem.at(self.w, self.b, nothing, nothing)
-        above = int(xp.count_nonzero(upper))
-        classes = [upper | ~upper] if problem.intercept is None else [upper, ~upper]
+        upper = int(namespace(problem.y).count_nonzero(problem.y > 0))
+        point = evaluated(problem, self.w, self.b)
         piece = Piece.of(problem, problem.weights > 0)
         return Answer(
             number,
@@ -217,8 +210,7 @@ class Draw:
             point if self.in_memory else None,
             piece.n,
             piece=piece.sampled(self.share, (self.seed, number)),
-            sides=tuple(fold_samples(problem, c) for c in classes if self.sides),
-            classes=(above, problem.n - above),
+            classes=(upper, problem.n - upper),
             equal=merge_chunk(problem) if self.distinct else None,
         )
 
@@ -231,7 +223,7 @@ class Gather:
     those outside the last working set, its `members`, that crossed the margin: they are
     on another side of it at the point `other`. With a `grouping` all rows
     are handed over, those far away in groups of the same ratio α/c: `ratios` has them,
-    else rows were settled at `other`.
+    else rows were fixed at `other`.
     """
 
     w: np.ndarray
@@ -262,7 +254,7 @@ class Gather:
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
-        point = self.known or problem.at(self.w, self.b)
+        point = self.known or evaluated(problem, self.w, self.b)
         answer = Answer(number, problem.n, point.hinge, point.rounding)
         if self.in_memory:
             answer = replace(answer, point=point)
@@ -348,26 +340,21 @@ class Proof:
     """A dual point of the whole problem, without α of the folded rows.
 
     They were folded at the point `rule`: above the margin at 0, below it at their
-    weight, or at these ratios `by_class` of it where y > 0 and y < 0. `members`, by
-    batch, are the places and α of the others; or all rows have `ratios` α/c.
+    weight. `members`, by batch, are the places and α of the others; or all rows have
+    `ratios` α/c.
     """
 
     dual: DualPoint
     rule: PrimalPoint
     members: Mapping[int, tuple[Array, Array]] | None = None
     ratios: Mapping[int, Array] | None = None
-    by_class: tuple[float, float] = (1.0, 1.0)
 
     def alpha(self, number: int, problem: Problem):
         """α of the rows of one batch."""
         if self.ratios is not None:
             return like(self.ratios[number], problem.weights) * problem.weights
-        slack, (upper, lower) = slack_of(problem, self.rule), self.by_class
-        alpha = masked(slack > LEAST_DISTANCE, problem.weights)
-        if upper != lower:
-            alpha *= namespace(slack).where(problem.y > 0, upper, lower)
-        elif upper != 1:
-            alpha *= upper
+        fixed = slack_of(problem, self.rule) > LEAST_DISTANCE
+        alpha = masked(fixed, problem.weights)
         if self.members is not None:
             scatter(alpha, *self.members[number])
         return alpha
@@ -446,6 +433,14 @@ def decide_rows(batches: Batches, question: Decide) -> Decided:
         return Decided(known.counts, alpha, *masks)
     removed = concat([part.removed for part in parts])
     return Decided(counts, alpha, removed, concat([p.saturated for p in parts]))
+
+
+def evaluated(problem: Problem, w: np.ndarray, b: float) -> PrimalPoint:
+    """A point of a batch; at w = 0 margins are 0, without a product and rounding."""
+    if w.any():
+        return problem.at(w, b)
+    nothing = fill(problem.weights, problem.n, 0.0)
+    return problem.at(w, b, nothing, nothing)
 
 
 def slack_of(problem: Problem, point: PrimalPoint):

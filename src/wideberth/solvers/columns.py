@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wideberth.problem import DualPoint, Pair, Problem
-from wideberth.problem.limits import COPY_SHARE, FEW_FEATURES, LITTLE, MOST_STEPS
+from wideberth.problem.limits import COPY_SHARE, FEW_FEATURES, LITTLE
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control, Solver
 from wideberth.solvers.batches import Proof
 from wideberth.solvers.driver import Rounds
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.shrinking import fix_far_rows, near_margin, wrongly_fixed
+from wideberth.solvers.shrinking import Shrinking, wrongly_fixed
 
 if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
@@ -66,27 +66,26 @@ def likely(problem: Problem, d: np.ndarray, s: float) -> np.ndarray:
 
 
 @dataclass
-class Columns:
+class ColumnPart:
     """The problem `small` of the columns J, and the method on it.
 
     `work` are the rows that the method has not left behind; rows of no weight it never
-    has. `moving` says whether it could go on when it stopped.
+    has.
     """
 
     columns: np.ndarray
     small: Problem
     work: Reduction
     engine: InteriorPoint
-    moving: bool = True
 
     @classmethod
-    def of(cls, problem: Problem, columns: np.ndarray) -> Columns:
+    def of(cls, problem: Problem, columns: np.ndarray) -> ColumnPart:
         """All rows of some columns."""
         small = problem.with_features(columns)
         work = Reduction.without(small)
         return cls(columns, small, work, InteriorPoint(work.problem))
 
-    def widened(self, problem: Problem, columns: np.ndarray) -> Columns:
+    def widened(self, problem: Problem, columns: np.ndarray) -> ColumnPart:
         """More columns, the rows that are left, and the method where it is."""
         places = np.searchsorted(columns, self.columns)
         small, before = problem.with_features(columns), self.work
@@ -97,10 +96,10 @@ class Columns:
             left = Partition(removed, saturated, small.weights, small.weights)
             work = work.shrink(left)
         self.engine.widen(work.problem, places)
-        return Columns(columns, small, work, self.engine)
+        return ColumnPart(columns, small, work, self.engine)
 
 
-class ColumnRounds(Rounds[Columns]):
+class ColumnRounds(Rounds[ColumnPart]):
     """Rounds on some of the columns of a problem, verified on all of them."""
 
     def __init__(self, problem: Problem, control: Control):
@@ -114,17 +113,22 @@ class ColumnRounds(Rounds[Columns]):
         dual = problem.dual_at(problem.weights if start is None else start.alpha)
         columns = np.union1d(columns, self._wanted(dual, columns))
         self.goal = LITTLE * LITTLE
-        self.rounds(Columns.of(problem, columns if columns.size else self._near(dual)))
+        columns = columns if columns.size else self._near(dual)
+        self.rounds(ColumnPart.of(problem, columns))
         assert self.proof is not None
         return Pair(self.point, self.proof.dual)
 
     def solve_part(self, part):
         """Step to the goal, leaving rows behind; then to all columns."""
-        problem, engine = self.problem, part.engine
-        part.moving = self._run(part)
+        problem, small = self.problem, part.small
+        method = Shrinking(
+            small, small, part.work.free, self.control, self.goal, self.kept
+        )
+        part.work, part.engine = method.run(part.work, part.engine)
+        engine = part.engine
         w, alpha = np.zeros(problem.rows.d), part.work.unfold(engine.alpha)
         w[part.columns] = engine.w
-        point = problem.at(w, engine.b, part.small.rows.margins(engine.w))
+        point = problem.at(w, engine.b, small.rows.margins(engine.w))
         return Pair(point, problem.dual_at(alpha))
 
     def verify(self, part, found):
@@ -137,15 +141,16 @@ class ColumnRounds(Rounds[Columns]):
         self.control.record(spent, found.certificate, (problem.n, 0, 0))
         if self.finished():
             return None
+        stuck = part.engine.relative_gap > self.goal
         new, near = self._wanted(found.dual, columns), self._near(found.dual)
         self.goal = self._next_goal(new)
         wrong = wrongly_fixed(part.work, found.point.slack) & (problem.weights > 0)
         self.kept |= wrong
-        if wrong.any() or not part.moving or new.size > LITTLE * columns.size:
-            return Columns.of(problem, np.union1d(columns, new))
+        if wrong.any() or stuck or new.size > LITTLE * columns.size:
+            return ColumnPart.of(problem, np.union1d(columns, new))
         if not new.size and near.size <= COPY_SHARE * columns.size:
             self.goal = LITTLE * LITTLE
-            return Columns.of(problem, near)
+            return ColumnPart.of(problem, near)
         return part.widened(problem, np.union1d(columns, new)) if new.size else part
 
     def _next_goal(self, new: np.ndarray) -> float:
@@ -161,26 +166,6 @@ class ColumnRounds(Rounds[Columns]):
         """Columns whose weights may turn out not to be 0; one at least to work on."""
         near = likely(self.problem, dual.d, (1 - LITTLE) * dual.s)
         return near if near.size else np.array([np.argmax(np.abs(dual.d))])
-
-    def _run(self, part: Columns) -> bool:
-        """Step to the goal, leaving rows behind; False if stuck."""
-        engine, last = part.engine, np.inf
-        for _ in range(MOST_STEPS):
-            if engine.relative_gap <= self.goal:
-                engine.resync()
-            if engine.relative_gap <= self.goal or self.control.exhausted():
-                return True
-            if 2 * min(engine.relative_gap, self.control.tol) > last:
-                return True  # all that rounding allows, and sufficient
-            last = engine.relative_gap
-            self.control.steps += 1
-            if not engine.step():
-                return False
-            near = near_margin(engine, self.kept[part.work.free])
-            if near is not None:
-                part.work = part.work.shrink(fix_far_rows(near, engine.slack))
-                engine.shrink(near, part.work.problem)
-        return False
 
     def _wanted(self, dual: DualPoint, columns: np.ndarray) -> np.ndarray:
         """Columns left out that cost the dual point most; at most as many again."""

@@ -41,20 +41,23 @@ from wideberth.problem.arrays import (
     concat,
     host,
     is_foreign,
-    like,
     masked,
     namespace,
 )
 from wideberth.problem.limits import LITTLE, MOST_STEPS
-from wideberth.problem.merge import Grouping, merge_equal_rows, ratios
-from wideberth.problem.rows import gamma
-from wideberth.screening import null_point
-from wideberth.solvers.attempts import affordable, null_pair, prove, sparse
+from wideberth.problem.merge import Grouping, merge_equal_rows
+from wideberth.solvers.attempts import (
+    affordable,
+    null_if_optimal,
+    on_host,
+    prove,
+    sparse,
+)
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import (
     Batches,
     Decide,
-    Draw,
+    FirstPass,
     Gather,
     InMemory,
     Proof,
@@ -175,7 +178,6 @@ class Driver(Rounds[Work]):
         self.grouping: Grouping | None = None  # once rows near the margin do not fit
         self._expected = np.inf  # rows near the margin, when a sample of them was taken
         self._cramped = False  # they do not fit, and form no groups
-        self._null: PrimalPoint | None = None  # w = 0 and the best b
         self._came_back = False  # whether rows did that had left while it was solved
 
     @property
@@ -215,9 +217,6 @@ class Driver(Rounds[Work]):
         They go on from the first pass, where that was made.
         """
         work = begun or self.begin()
-        if work.sides and self._is_null(work):
-            self.control.record(float(self.passes), self.certificate, (0, self.n, 0))
-            return
         self._note(work.point, None if self.batches.in_memory else work)
         self.rounds(work)
 
@@ -304,6 +303,8 @@ class Driver(Rounds[Work]):
         if small.noise.proportional and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(small, inner, found)
         if work.exact:
+            if small.noise.proportional:
+                found = null_if_optimal(small, found, inner.tol)
             found = sparse(small, found, inner.tol)
         control.steps = inner.steps
         if equal is None:
@@ -359,13 +360,11 @@ class Driver(Rounds[Work]):
         return work.point
 
     def _note(self, point: PrimalPoint, work: Work | None) -> None:
-        """Keep a point if it is the best and w = 0 is not proven; report it.
+        """Keep a point if it is the best; report it.
 
         `work` is what was solved for it; None of a point that is no news.
         """
         self.keep_point(point)
-        if self._null is not None and self._null_is_optimal(self._null):
-            self.point = self._null
         if work is None:
             return
         rest = max(work.n - work.rows - work.folded_rows, 0)
@@ -400,36 +399,6 @@ class Driver(Rounds[Work]):
         self._keep_dual(work, dual)
         return self.certificate.meets(self.control.target)
 
-    def _is_null(self, first: Work) -> bool:
-        """Take the null model, if the closed form proves it (see `endpoints`).
-
-        Where no w ≠ 0 is worth while w(α) = 0 at the dual optimum, and no pass comes
-        upon w = 0 by itself: the first pass, which sums up each class, tells its value.
-        """
-        problem, none = first.classes_as_rows(), np.empty(0)
-        point, pair = null_point(problem), null_pair(problem)
-        assert problem.folded is not None
-        error = gamma(problem.folded.chain + 16) * point.value  # no term is negative
-        null = replace(point, margins=none, slack=none, rounding=error)
-        self._null = null
-        if pair is None:
-            return False
-        dual = pair.dual
-        if not dual.alpha.any():  # nothing is summed
-            dual = replace(problem, folded=None).dual_at(dual.alpha)
-        if not Certificate.of(null, dual).meets(self.control.tol):
-            return False
-        upper, lower = np.broadcast_to(ratios(dual.alpha, problem.weights), 2).tolist()
-        rule = replace(null, b=0.0)
-        self.point, self.proof = null, Proof(dual, rule, by_class=(upper, lower))
-        return True
-
-    def _null_is_optimal(self, null: PrimalPoint) -> bool:
-        """Whether the dual point has w(α) = 0 and proves the null model (theory §2)."""
-        if self.proof is None or self.proof.dual.w.any():
-            return False
-        return Certificate.of(null, self.proof.dual).meets(self.control.tol)
-
     # -- passes ------------------------------------------------------------------------
 
     def begin(self) -> Work:
@@ -442,13 +411,12 @@ class Driver(Rounds[Work]):
         elif n:
             share = min(1.0, batches.capacity / n, first_size(n, d) / n)
         seed = 0 if share == 1 else self._seed()
-        apart = not batches.in_memory
-        asked = share, seed, not apart, apart and batches.sets.proportional
-        work = self._ask(Draw(np.zeros(d), *asked, batches.distinct is not None))
+        asked = share, seed, batches.in_memory, batches.distinct is not None
+        work = self._ask(FirstPass(np.zeros(d), *asked))
         self.n = work.n
         return work
 
-    def _ask(self, question: Draw | Gather) -> Work:
+    def _ask(self, question: FirstPass | Gather) -> Work:
         """Ask all batches."""
         self.passes += self.batches.reads
         work = Work(self.batches, question, self.n)
@@ -518,14 +486,15 @@ class Driver(Rounds[Work]):
             if self.certificate.meets(self.control.target):
                 return work
         if work.across > question.most_crossed:
-            work = self._ask(self._wider(solved))
+            question = self._wider(solved)
+            work = self._ask(question)
         elif solved.exact and not (work.across or work.grouping or self._came_back):
             self.goal *= LITTLE  # nothing but precision is missing
         while self._too_few(work) and not self.control.interrupted():
-            wider = work.question.widening / LITTLE
-            work = self._ask(replace(work.question, widening=wider))
+            question = replace(question, widening=question.widening / LITTLE)
+            work = self._ask(question)
         if work.overfull:
-            work = self._ask(self._fitting(work.question, work.n, work.near))
+            work = self._ask(self._fitting(question, work.n, work.near))
         for number, places in work.crossed.items():
             held = self.pinned.get(number)
             self.pinned[number] = places if held is None else concat([held, places])
@@ -624,10 +593,4 @@ def _solve_again(problem: Problem, control: Control, found: Pair) -> Pair:
         return prove(problem, control, found)
     if not affordable(problem):
         return found
-    here = problem.on_host()
-    start = Pair(
-        here.at(found.point.w, found.point.b), here.dual_at(host(found.dual.alpha))
-    )
-    best = _solve_again(here, control, start)
-    alpha = like(best.dual.alpha, problem.weights)
-    return Pair(problem.at(best.point.w, best.point.b), problem.dual_at(alpha))
+    return on_host(problem, found, lambda here, known: prove(here, control, known))

@@ -80,8 +80,7 @@ def sample_goal(problem: Problem, target: float) -> float:
 
     A rough one would mislead, and cost passes, even where the target is loose.
     """
-    accuracy = sample_accuracy(problem.n, problem.rows.d)
-    return max(accuracy, 0.5 * LITTLE * target)
+    return max(sample_accuracy(problem.n, problem.rows.d), LITTLE * target)
 
 
 def draw(rows: Rows, weights, k: int, seed) -> tuple[Array, Array]:

@@ -72,7 +72,7 @@ class Shrinking:
         engine = InteriorPoint(problem, start, barrier=class_barrier(problem))
         work = Reduction.of(problem)
         while True:
-            work, engine = self._run(work, engine)
+            work, engine = self.run(work, engine)
             dual, w, b = self._dual(work, engine), engine.w, engine.b
             if problem.n == 0:  # every row is folded, and with them w is known
                 w, b = dual.w, dual.b if problem.intercept else b
@@ -87,7 +87,9 @@ class Shrinking:
                 return found
             work, engine = self._shrink(*fork)
 
-    def _run(self, work, engine) -> tuple[Reduction, InteriorPoint]:
+    def run(
+        self, work: Reduction, engine: InteriorPoint
+    ) -> tuple[Reduction, InteriorPoint]:
         """Step to the goal, and shrink on the way.
 
         Steps at the end of float64 can destroy α: once a goal that seemed met recedes,
@@ -147,8 +149,8 @@ def least_rows(problem: Problem) -> int:
 def near_margin(engine: InteriorPoint, kept) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if they are few."""
     n, least = engine.problem.n, least_rows(engine.problem)
-    own = not engine.problem.noise.proportional  # folding their noise costs a model
-    if least > COPY_SHARE * n or (own and COPY_SHARE * n <= FEW_ROWS):
+    per_sample = not engine.problem.noise.proportional  # folding it costs a model
+    if least > COPY_SHARE * n or (per_sample and COPY_SHARE * n <= FEW_ROWS):
         return None
     move, slack = np.abs(engine.last_change), engine.true_slack
     near = np.abs(slack) <= SETTLED_MOVES * move + rms(move)

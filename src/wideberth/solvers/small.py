@@ -32,7 +32,7 @@ from wideberth.solvers.estimate import (
     estimated_slacks,
 )
 from wideberth.solvers.interior import TO_BOUNDARY
-from wideberth.solvers.newton import WALK_RESERVE, Newton
+from wideberth.solvers.newton import Newton
 from wideberth.solvers.shrinking import ROWS_PER_FEATURE, SETTLED_MOVES
 
 #: Largest number of entries at which steps on all rows take no longer than an estimate
@@ -123,7 +123,7 @@ def _minimised(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """x = (w, t, b), α, and the relative gap that the steps got to."""
     n, least = problem.n, ROWS_PER_FEATURE * problem.rows.d
-    few, many = max(int(WALK_RESERVE * few), int(LITTLE * n)), int(COPY_SHARE * n)
+    few, many = max(few, int(LITTLE * n)), int(COPY_SHARE * n)
     small = _small_problem(problem)
     x, share, steps, read, gap = minimise(
         small, goal, _STEERING, least, many, slack, few

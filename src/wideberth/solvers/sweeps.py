@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -51,12 +52,17 @@ from wideberth.solvers.starts import WarmStart
 #: Entries of X swept in one compiled call, which nothing can interrupt: a choice, some
 #: milliseconds.
 _CALL_ENTRIES = 4_000_000
+#: The same at least: a call from Python takes as long as some ten thousand.
+_LEAST_ENTRIES = 10_000
 #: Least share of rows that screening must decide to make a smaller copy worth while
 #: (flat from 0.1 to 0.5).
 _LEAST_SCREENED = 0.5
 #: Rows that are maximised over jointly, in the time of 4·150³ entries of a product;
 #: without them near-copies of opposite label stay unsolved.
 _BLOCK_ROWS = 150
+#: Rows of the first working set of Newton's method for each whose bound is in doubt
+#: when sweeps end; with 1.5 those that are missing cost Spambase twice the time.
+_RESERVE = 3
 #: Largest number of rows or of features, whichever is less, at which Newton's method
 #: may take over: a choice that bounds the memory of its algebra at 18 MB (flat from 100
 #: to 5000).
@@ -98,40 +104,53 @@ class SweepsFirst(Coordinate):
         return self._run(problem, control, start, decided, eager=True)
 
 
+class _Point(NamedTuple):
+    """What sweeps cost so far, their epochs, and the gap after them."""
+
+    spent: float
+    epochs: int
+    gap: float
+
+
 class _Pace:
     """How the gap fell with what sweeps cost, and how it will."""
 
     def __init__(self):
-        self.points: list[tuple[float, float]] = []
+        self.points: list[_Point] = []
+        self.next = 0.0  # cost of the next epoch
 
     @property
     def spent(self) -> float:
         """What the sweeps have cost so far."""
-        return self.points[-1][0] if self.points else 0.0
+        return self.points[-1].spent if self.points else 0.0
 
-    def note(self, cost: float, gap: float) -> None:
-        """Take in the gap after sweeps of some cost."""
-        self.points.append((self.spent + cost, gap))
+    def note(self, cost: float, epochs: int, gap: float, ahead: float) -> None:
+        """Take in the gap after some epochs, their cost, and that of the next one."""
+        before = self.points[-1] if self.points else _Point(0.0, 0, math.inf)
+        self.points.append(_Point(before.spent + cost, before.epochs + epochs, gap))
+        self.next = ahead
 
     def left(self, goal: float) -> float:
         """What it will cost until the gap is `goal`, at the pace of the second half.
 
-        0 where nothing is known yet.
+        Epochs may have become cheaper since, by shrinking. 0 where nothing is known.
         """
-        spent, gap = self.points[-1]
-        if gap <= goal or gap <= 0 or len(self.points) < 2:
+        now = self.points[-1]
+        if now.gap <= max(goal, 0.0) or len(self.points) < 2:
             return 0.0
-        earlier = [point for point in self.points if point[0] <= spent / 2]
-        then, before = max(earlier, default=self.points[0])
-        if not (0 < gap < before < math.inf and goal > 0):
+        earlier = [point for point in self.points if point.spent <= now.spent / 2]
+        then = earlier[-1] if earlier else self.points[0]
+        if not (now.gap < then.gap < math.inf and goal > 0):
             return math.inf
-        return (spent - then) * math.log(gap / goal) / math.log(before / gap)
+        epochs, cost = now.epochs - then.epochs, now.spent - then.spent
+        cheaper = min(self.next * epochs / cost, 1.0)
+        return cheaper * cost * math.log(now.gap / goal) / math.log(then.gap / now.gap)
 
     def stalled(self) -> bool:
         """Whether the gap has not been lower in the second half than in the first."""
         half = self.spent / 2
-        first = [gap for spent, gap in self.points if spent <= half]
-        second = [gap for spent, gap in self.points if spent > half]
+        first = [point.gap for point in self.points if point.spent <= half]
+        second = [point.gap for point in self.points if point.spent > half]
         return bool(first) and min(second) >= min(first)
 
 
@@ -254,8 +273,8 @@ class Ascent:
     def _sweep(self) -> bool:
         """Sweep half as much again as so far; whether the gap seems small enough."""
         control, sweeps, rows = self.control, self.sweeps, self.screener.problem.rows
-        most = min(self.entries / 2, _CALL_ENTRIES)
-        epochs = 1 if self.gap == math.inf else control.max_iter - control.steps
+        most = min(max(self.entries / 2, _LEAST_ENTRIES), _CALL_ENTRIES)
+        epochs = control.max_iter - control.steps
         entries, visited = sweeps.run(epochs, most, self.aim)
         self.entries += entries
         self.at.s, self.at.balance = sweeps.s, sweeps.balance
@@ -265,7 +284,9 @@ class Ascent:
         # Where few rows were swept the others may have a tenth of their gap still.
         self.gap = max(sweeps.last_gap, LITTLE * sweeps.gap)
         self.fewest = min(self.fewest, sweeps.active)
-        self.pace.note(self.cost.sweeps(entries, visited), self.gap)
+        share, cost = sweeps.active / rows.n, self.cost.sweeps
+        ahead = cost(share * rows.entries(), sweeps.active)
+        self.pace.note(cost(entries, visited), sweeps.epochs, self.gap, ahead)
         near = sweeps.gap <= self.aim * self.scale
         if not near:
             value = sweeps.value
@@ -286,6 +307,8 @@ class Ascent:
         self.control.record(passes, outcome.certificate, self.screener.counts)
         self.best.keep(outcome)
         gap, self.looked_at = outcome.gap, outcome.gap
+        if outcome.meets(self.control.tol):
+            return
         near = told <= self.aim * self.scale
         if near and problem.intercept is not None and told < LITTLE * gap:
             self.relaxation *= 0.3  # λ is what keeps the gap open
@@ -306,7 +329,7 @@ class Ascent:
 
     def _screening_pays(self, left: float) -> bool:
         """Whether a certificate costs little, and may decide many rows."""
-        self.looked_at = min(self.looked_at, self.pace.points[0][1])
+        self.looked_at = min(self.looked_at, self.pace.points[0].gap)
         if self.control.screening is None or self.cost.screening > LITTLE * left:
             return False
         return self.gap <= LITTLE * self.looked_at and left < math.inf
@@ -321,33 +344,41 @@ class Ascent:
     def _newton_is_quicker(self, left: float) -> bool:
         if not self._newton_fits:
             return False
-        if self.eager:
-            return left > self.cost.newton(self.fewest)
         whole = self.cost.newton(self.full.n)
-        return left > whole and self.pace.spent > whole
+        if not self.eager:
+            return left > whole and self.pace.spent > whole
+        if self.pace.spent > whole:  # predictions were too low all the time
+            return left > LITTLE * whole
+        known = self._rows_are_known
+        return left > (self.cost.newton(_RESERVE * self.fewest) if known else whole)
+
+    @property
+    def _rows_are_known(self) -> bool:
+        """Whether sweeps are so near to the optimum that they tell its working set."""
+        return self.gap <= LITTLE * self.scale
 
     def change_over(self, start: WarmStart | None) -> Pair:
         """Newton's method, with the rows near the margin where the sweeps are.
 
-        Where these are most of all, it begins as if nothing were known; and from where
-        the sweeps began, if they found nothing better.
+        Where these are most of all, or not known, it begins where the sweeps began.
         """
-        full, control, control.solver = self.full, self.control, Newton.name
+        full, control = self.full, self.control
+        control.solver = Newton.name
+        method = Small() if is_small(full) else Newton()
+        if not self._rows_are_known:
+            return method.run(full, control, start)
         alpha = self.screener.reduction.unfold(self.at.alpha)
         at = DualIterate.of(full, alpha)
         w = full.noise.shape.prox(at.d, at.s)
         slack = full.slack(w, self.sweeps.b)
-        rows = int(np.count_nonzero(_in_doubt(full, slack, alpha)))
-        known = self.gap <= COPY_SHARE * self.scale
-        few = known and WALK_RESERVE * rows <= COPY_SHARE * full.n
-        if start is None and is_small(full):
-            found = solve_small(full, control, *((slack, rows) if few else ()))
+        rows = _RESERVE * int(np.count_nonzero(_in_doubt(full, slack, alpha)))
+        if rows > COPY_SHARE * full.n:
+            return method.run(full, control, start)
+        if is_small(full):
+            found = solve_small(full, control, slack, rows)
             return found or Newton().run(full, control)
-        point = full.at(w)
-        if start is None or point.value < start.point.value:
-            start = WarmStart(full, point, alpha, rows=rows) if few else None
-        solver = Small() if is_small(full) else Newton()
-        return solver.run(full, control, start)
+        rows = int(rows / WALK_RESERVE)  # it adds this reserve itself
+        return method.run(full, control, WarmStart(full, full.at(w), alpha, rows=rows))
 
     def _second_order_cost(self) -> float:
         """A step on the face takes about 100 products with its rows (news20)."""

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
-from collections.abc import MutableMapping
 from dataclasses import replace
 
 import numpy as np
 
-from wideberth.noise.sets import Noise
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import Array, concat, host, namespace
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.merge import Groups, join, ratios
-from wideberth.problem.rows import as_rows, gamma
-from wideberth.solvers.batches import Answer, Batches, Draw, Piece, Proof
+from wideberth.problem.rows import gamma
+from wideberth.solvers.batches import Answer, Batches, FirstPass, Gather, Piece, Proof
 from wideberth.solvers.blocks import NoiseModel
 
 
@@ -28,12 +25,11 @@ class Work:
     points of this work are points of the whole problem.
     """
 
-    def __init__(self, batches: Batches, question, n: int = 0):
+    def __init__(self, batches: Batches, question: FirstPass | Gather, n: int = 0):
         self.batches, self.question = batches, question
         self._labels = batches.per_row(n)  # the group of each row
-        self.first = isinstance(question, Draw)  # no row was settled, but at random
-        self.grouping = getattr(question, "grouping", None)
-        self.most = getattr(question, "most", np.inf)
+        self.first = isinstance(question, FirstPass)
+        self.grouping, self.most = question.grouping, question.most
         self.n, self.near, self.exact = 0, 0, True
         self.members: dict[int, Array] = {}  # by batch; see `problem`
         self.crossed: dict[int, Array] = {}  # places of rows that crossed, by batch
@@ -41,7 +37,6 @@ class Work:
         self.fold: Folded | None = batches.folded
         self.model: NoiseModel | None = None
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
-        self.sides: tuple[Folded, ...] = ()
         self._share = 1.0  # of the rows of a first pass that is kept
         self._hinges: list[float] = []
         self._rounding = 0.0
@@ -63,10 +58,6 @@ class Work:
         if answer.model is not None:
             known = self.model
             self.model = answer.model if known is None else known + answer.model
-        if answer.sides:
-            before = self.sides or (None,) * len(answer.sides)
-            pairs = zip(before, answer.sides, strict=True)
-            self.sides = tuple(new if old is None else old + new for old, new in pairs)
         if answer.groups is not None:
             self._add_groups(answer.number, answer.groups)
         elif answer.piece is not None:
@@ -148,24 +139,20 @@ class Work:
         if self._point is not None:
             return self._point
         w, b, none = self.question.w, self.question.b, np.empty(0)
-        (hinge, rounding), penalty = self.loss(), self.batches.intercept or 0.0
+        hinge, penalty = math.fsum(self._hinges), self.batches.intercept or 0.0
+        rounding = self._rounding + gamma(4) * hinge
         value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
         penalty_set = self.batches.sets.penalty(self.batches.penalty, w.size)
         noise = penalty_set.support(w)
         value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
         return PrimalPoint(w, b, none, none, hinge, value, rounding, value)
 
-    def loss(self) -> tuple[float, float]:
-        """Σ c_i [u_i]_+ over all rows at the point of the pass, and its rounding."""
-        hinge = math.fsum(self._hinges)
-        return hinge, self._rounding + gamma(4) * hinge
-
     @functools.cached_property
     def problem(self) -> Problem:
-        """The rows held, the settled ones folded. The parts are given up for it.
+        """The rows held, and those below the margin folded.
 
-        It leaves behind the `members` of each batch, the places of its rows or its
-        groups, and of a sample the `chance` of each row.
+        It takes the place of the parts, and leaves the `members` of each batch, the
+        places of its rows or its groups, and of a sample the `chance` of each row.
         """
         _ = self.rows
         if self._groups:
@@ -189,55 +176,20 @@ class Work:
         problem.rows.passes = self.batches.counter(self.n)
         return problem
 
-    def classes_as_rows(self) -> Problem:
-        """Each class, or all rows where there is no b, as one group of rows.
-
-        On the face A where the null model is decided (`endpoints`) the members of a
-        group share one ratio α_i/c_i, so it is decided for the whole problem.
-        """
-        sides, y = self.sides, np.array([1.0, -1.0])[: len(self.sides)]
-        total = np.array([side.total for side in sides])
-        scale = 1.0 / np.where(total > 0, total, 1.0)
-        X = (y * scale)[:, None] * np.array([side.d for side in sides])
-        sums = (0.0 if side.noise is None else side.noise.scale for side in sides)
-        radii = scale * np.array(list(sums))
-        known = functools.reduce(operator.add, sides)
-        known = replace(
-            known,
-            d=np.zeros(self.batches.d),
-            noise=None,
-            total=0.0,
-            size=0.0,
-            weight=0.0,
-            balance=0.0,
-            rounding=known.rounding + gamma(4) * known.mass,
-            chain=known.chain + 8,
-        )
-        batches, noise = self.batches, Noise(self.batches.sets, radii)
-        problem = Problem(as_rows(X, y), total, noise, batches.intercept, known)
-        return replace(problem, penalty=batches.penalty)
-
     def proof(self, dual: DualPoint) -> Proof:
-        """A dual point of the rows held as one of all rows, settled at `point`."""
+        """A dual point of the rows held as one of all rows, fixed at `point`.
+
+        The members of a group have its ratio α/c.
+        """
+        alpha, start = dual.alpha, 0
         if self.grouping is None:
-            return Proof(dual, self.point, self.split(dual.alpha))
-        return Proof(dual, self.point, ratios=self._dealt(dual.alpha))
-
-    def split(self, alpha) -> dict[int, tuple[Array, Array]]:
-        """Places and values of α, batch by batch."""
-        parts: dict[int, tuple[Array, Array]] = {}
-        start = 0
-        for number, indices in self.members.items():
-            stop = start + indices.shape[0]
-            parts[number] = indices, alpha[start:stop]
-            start = stop
-        return parts
-
-    def _dealt(self, alpha) -> MutableMapping[int, Array]:
-        """Give every row the ratio α/c of its group."""
-        ratio, start = ratios(alpha, self.problem.weights), 0
-        dealt = self.batches.per_row(self.n)
+            parts: dict[int, tuple[Array, Array]] = {}
+            for number, places in self.members.items():
+                stop = start + places.shape[0]
+                parts[number], start = (places, alpha[start:stop]), stop
+            return Proof(dual, self.point, parts)
+        ratio, dealt = ratios(alpha, self.problem.weights), self.batches.per_row(self.n)
         for number, labels in self.members.items():
             dealt[number] = ratio[start + host(labels)[host(self._labels[number])]]
             start += self._sizes[number]
-        return dealt
+        return Proof(dual, self.point, ratios=dealt)
