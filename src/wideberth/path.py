@@ -40,8 +40,8 @@ from wideberth.solvers.base import Options
 from wideberth.solvers.paths import Found, Sequence
 from wideberth.solvers.registry import check_choices, choose_solver
 
-#: Rows of all points up to which these keep what tells the samples that they decide, to
-#: be asked later: a bound on memory, some 150 MB.
+#: Largest number of rows, of all points together, at which points keep their margins
+#: to count later what they decide: a bound on memory, some 150 MB.
 _KEPT_ROWS = 1 << 22
 #: Largest move of a sample's own margin, c_i‖x_i‖², on the default path: a choice.
 _LARGEST_PUSH = 100.0
@@ -170,8 +170,8 @@ def follow(
     """
     check_choices(options.solver, options.screening)
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
-    one = 1.0 if statement.radius is None else statement.radius
-    unit = replace(statement, C=1.0, radius=one, norm_penalty=0.0, ramp=None)
+    radius = 1.0 if statement.radius is None else statement.radius
+    unit = replace(statement, C=1.0, radius=radius, norm_penalty=0.0, ramp=None)
     units = build_problem(X, y, unit, factor)
     check_radii(units, levels[:, 0].max())
     units = merge_rows(units)
@@ -240,7 +240,7 @@ def _point(
 ) -> PathPoint:
     """One model in the user's units.
 
-    Where rows are few, the pair behind it is kept to count later what it decides.
+    With `few` rows it counts what it decides when asked, and keeps its pair for that.
     """
     outcome, control, n = found.outcome, found.control, units.n
     point, certificate = outcome.point, units.certificate(found.certificate)

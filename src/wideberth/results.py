@@ -121,7 +121,7 @@ class Solution:
     notes: tuple[Warning, ...] = ()
     classes: np.ndarray = field(default_factory=lambda: np.array([-1, 1]))
     descent: RampDescent | None = None
-    #: What proves features to be zero, once it is asked for.
+    #: Computes the mask `removed_features`; None where it proves nothing.
     prover: Callable[[], np.ndarray] | None = field(
         repr=False, compare=False, default=None
     )
@@ -295,7 +295,7 @@ class PathPoint:
         return vars(self) | {"decided": self._counts}  # the data stays behind
 
 
-#: Arrays of a path, the number of each point that they hold, and what stands for none.
+#: Arrays of a `Path`: the field of `PathPoint` in each, and its value without a point.
 _ARRAYS: dict[str, tuple[str, float]] = {
     "intercepts": ("b", np.nan),
     "objectives": ("objective", np.nan),

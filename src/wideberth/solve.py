@@ -271,7 +271,7 @@ def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solu
 
 
 def _start(presolved: Presolved, init: object) -> WarmStart | None:
-    """A warm start given by the user, where it is of any use."""
+    """The user's `init` as a warm start; None where it tells no more than w = 0."""
     problem = presolved.problem
     if isinstance(init, Solution):
         init = init.w, init.b, init.alpha
@@ -290,7 +290,7 @@ def _start(presolved: Presolved, init: object) -> WarmStart | None:
     point = problem.at(w, b)
     if not tells_something(point, null_point(problem)):
         return None
-    if alpha is None:  # all samples are taken to be at a bound, and scaled
+    if alpha is None:  # the best multiple of all samples at the bound on their side
         at_bounds = problem.dual_at(problem.weights * (point.slack > 0))
         alpha = problem.stretched(at_bounds).alpha
     return WarmStart(problem, point, alpha)
@@ -302,7 +302,7 @@ def _solution(
     found: Pair,
     descended: Descended | None = None,
 ) -> Solution:
-    """A pair in the user's units; with a ramp it is on the samples not left out."""
+    """What was found, in the user's units; with a ramp, on the samples kept."""
     problem, certificate, descent = presolved.problem, found.certificate, None
     if descended is not None:
         left, certificate = descended.left, descended.certificate
@@ -472,9 +472,9 @@ def _solution_in_chunks(
     descended: Descended | None = None,
     read: int = 0,
 ) -> Solution:
-    """The result of a search; `read` are passes beside its own.
+    """The result of a run of the driver; `read` are passes beside its own.
 
-    What is proven of the rows is computed when asked, where the source stays.
+    Where the source stays, what is proven of the rows is computed when asked for.
     """
     point, certificate, descent = search.point, search.certificate, None
     if descended is not None:

@@ -77,8 +77,8 @@ class SumOfSets(ABC):
     ) -> np.ndarray:
         """The shortest v = d − δ with δ ∈ S, or nearly; `near` is a guess of it.
 
-        `rough` where the next α will ask anew; `worth` is what ½‖v‖² is taken from, so
-        that it tells which decreases do not matter.
+        A `rough` answer will do where the next α asks again. D(α) is `worth` − ½‖v‖²:
+        decreases of ½‖v‖² that are negligible beside `worth` need not be sought.
         """
 
     @abstractmethod
@@ -103,10 +103,10 @@ class SumOfSets(ABC):
         """Σ a_ir_i(w) as an expression of CVXPY, the module `cp`."""
 
     def left_open(self, v: np.ndarray, error: float) -> tuple[float, float]:
-        """What sets that are known by factors leave open of D and of w(α).
+        """Bounds on the errors of D and of w(α) where sets are known by their factors.
 
-        v, known up to `error`, is the shortest for the sets of the factors, while the
-        Lagrangian has those that were given (theory §8.3).
+        v, known up to `error`, is the shortest vector for the sets of the factors; the
+        Lagrangian is that of the sets as given (theory §8.3).
         """
         return 0.0, 0.0
 
@@ -165,7 +165,7 @@ class Sets(ABC):
         """Σ a_iρ_iU_i."""
 
     def folded(self, a: np.ndarray, radii: np.ndarray) -> SumOfSets:
-        """The same to be kept, where a_i is 0 for most samples."""
+        """The same, made to be kept: a_i may be 0 for most samples."""
         return self.sum(a, radii)
 
     @abstractmethod
@@ -181,9 +181,9 @@ class Sets(ABC):
         return float(np.linalg.norm(w))
 
     def left_out(self, w: np.ndarray) -> np.ndarray:
-        """A mask of features that have weight 0 in some w(α) = w for the noise's sake.
+        """A mask of the features whose weight in w = w(α) is 0 because of the noise.
 
-        None where noise does not treat features apart.
+        All False where noise is not a sum over features.
         """
         return np.zeros(w.size, dtype=bool)
 
@@ -219,7 +219,7 @@ class Sets(ABC):
         return self
 
     def restricted(self, columns: np.ndarray) -> Self:
-        """The sets of some features alone, of which the others have no noise."""
+        """The sets of some features alone."""
         raise NotImplementedError(f"{self.name} noise does not treat features apart")
 
     def on_host(self) -> Sets:
@@ -234,9 +234,9 @@ class Sets(ABC):
         return self
 
     def unit(self, sigma: float, usual: float) -> float:
-        """The power of two to divide by where rows are divided by σ; see `presolve`.
+        """The power of two to divide the sets by, where rows are divided by σ.
 
-        Numbers up to `usual`, and their reciprocals, may stay as they are.
+        Sizes from 1/`usual` to `usual` may stay as they are; see `changes.presolve`.
         """
         return 1.0
 

@@ -1,10 +1,11 @@
 """Exact changes of a problem, and the way back for points and certificates.
 
-`presolve` turns what a user states into what solvers are good at; `Presolved` knows how
-points of the one problem are points of the other:
+`build_problem`, `cut_radii` and `merge_rows`, in this order, turn what a user states
+into what solvers are good at. `Presolved` holds the result and the way back:
 
 * *Axes.* Correlated noise is noise of one level per feature in its principal axes. How
-  far those are from exact is part of every certificate (`covariance.py`).
+  far those are from exact is part of every certificate (`noise/factors.py`).
+* *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Units.* With x_i = σx_i', ρ_i = σρ_i' and w = w'/σ every robust margin stays what it
   is, and
 
@@ -17,9 +18,8 @@ points of the one problem are points of the other:
   Noise scales τ may be divided by a power of two that the radii take on. With
   m_i = κm_i', w = κw' and b = κb' the objective is κ² times that of (m', c/κ, s₀/κ),
   with α' = α/κ.
-* *Equal rows* are one row (`merge.py`), once the units are chosen.
-* *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
+* *Equal rows* are one row (`merge.py`).
 
 Data of usual size is left as it is, uncopied.
 

@@ -503,7 +503,7 @@ class Problem:
     def axes_error(self, rows=slice(None)):
         """Bound on the change of ψ_i(w) by the rotation to principal axes, ÷ ‖w‖.
 
-        T‖z_i‖ for the rows, and the error of the noise's axes (`covariance.py`).
+        T‖z_i‖ for the rows, and the error of the noise's axes (`noise/factors.py`).
         """
         errors, turned = self.noise.axes_errors, self.noise.sets.rotation_error
         errors = errors[rows] if np.ndim(errors) else errors

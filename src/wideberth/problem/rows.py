@@ -331,7 +331,7 @@ class Rows(ABC):
     @property
     @abstractmethod
     def _block_rows(self) -> int:
-        """Number of rows that are multiplied at a time."""
+        """Number of rows in a block: what products with a vector take at a time."""
 
     @property
     def _dense_rows(self) -> int:
@@ -341,7 +341,7 @@ class Rows(ABC):
 
     @property
     def _batch_rows(self) -> int:
-        """Number of rows whose float64 copy stays in cache, or fits a device."""
+        """Number of rows in a batch, whose float64 copy stays in cache."""
         return self._dense_rows
 
     def _blocks(self) -> Iterator[tuple[slice, Array]]:
@@ -349,7 +349,7 @@ class Rows(ABC):
         return self._pieces(self._block_rows)
 
     def _batches(self) -> Iterator[tuple[slice, Array]]:
-        """Consecutive pieces of rows as float64, small enough to stay in cache."""
+        """Consecutive batches of rows as float64, small enough to stay in cache."""
         return self._pieces(self._batch_rows)
 
     def _slices(self, size: int) -> Iterator[slice]:
@@ -610,10 +610,10 @@ class CommonValues:
 
 
 def as_rows(X, y) -> Rows:
-    """Wrap validated data (see `validation.check_data`) without copying it.
+    """Wrap data that `validation.check_data` has checked; it is copied if not aligned.
 
-    But for numbers that are not aligned, as those of a message or of a part of a file
-    may be: BLAS for old processors ends the process on such.
+    Numbers of a message, or of a part of a file, may not be aligned: BLAS for old
+    processors ends the process on such.
     """
     sparse = not isinstance(X, np.ndarray) and sp.issparse(X)
     values = X.data if sparse else X

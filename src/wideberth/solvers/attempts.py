@@ -195,7 +195,7 @@ def _by_even_barrier(problem: Problem, control: Control, form: Problem) -> Pair:
 
 
 def polished(problem: Problem, found: Pair, tol: float) -> Pair:
-    """The best pair on the two rays, where what was found proves less than `tol`."""
+    """The best multiples of (w,b) and α, where those found do not prove `tol`."""
     if found.certificate.proves(tol):
         return found
     point = found.point
@@ -211,10 +211,10 @@ def polished(problem: Problem, found: Pair, tol: float) -> Pair:
 
 
 def sparse(problem: Problem, found: Pair, tol: float) -> Pair:
-    """What was found, with weights that are 0 where the noise makes them so.
+    """What was found, with weights set to 0 where the noise makes them 0.
 
-    An interior point has none that are 0; those that are 0 in w(α) may be, while the
-    tolerance is still proven: all of them but, at most, for a few of the largest, whose
+    An interior point has no weight of 0. Those that are 0 in w(α) are set to 0, as long
+    as the tolerance is still proven: a few of the largest may have to stay, whose
     features are at their threshold.
     """
     point, dual = found.point, found.dual
@@ -243,9 +243,9 @@ def best_of(pairs: list[Pair]) -> Pair:
 
 
 def _best_stretch(problem: Problem, point: PrimalPoint, sizes: np.ndarray) -> float:
-    """The best multiple of (w,b) for margins that are worse than rounding makes them.
+    """The best multiple of (w,b), each robust margin lowered by its rounding.
 
-    Four times the bound: slacks must be seen to be negative after a stretch as well.
+    By four times the bound, so that slacks are still seen to be negative afterwards.
     """
     supports = problem.noise.supports(point.w)
     error = slack_rounding(problem, point.w, point.b, supports, sizes)
@@ -277,7 +277,7 @@ def minimise_along(
     """
     order = np.argsort(ends)
     ends, jumps = ends[order], jumps[order]
-    # What the slope lacks of that before each end, and after all of them.
+    # By how much the slope is less before each end, and (0) after all of them.
     lacking = np.append(jumps[::-1].cumsum()[::-1], 0.0)
     k = int(np.searchsorted(ends * curvature + slope >= lacking[1:], True))
     t = (float(lacking[k]) - slope) / curvature if curvature > 0 else np.inf

@@ -220,10 +220,10 @@ class Gather:
     """Evaluate at (w,b); hand over the rows near the margin, fold the others.
 
     Near are the rows within the `band` of the margin, those `pinned`, by batch, and
-    those outside the last working set, its `members`, that crossed the margin: they are
-    on another side of it at the point `other`. With a `grouping` all rows
-    are handed over, those far away in groups of the same ratio α/c: `ratios` has them,
-    else rows were fixed at `other`.
+    those on different sides of it at (w,b) and at `other`. Of the last, rows outside
+    the last working set, `members`, are said to have crossed. With a `grouping` all
+    rows are handed over, far ones in groups of one ratio α/c: that in `ratios`, or the
+    bound on their side of the margin at `other`.
     """
 
     w: np.ndarray
@@ -293,7 +293,7 @@ class Gather:
         return near, ~used & used if crossed is None else crossed
 
     def _plenty(self, near: np.ndarray, slack: np.ndarray) -> np.ndarray:
-        """At least so many rows that they determine w; all, where most are near."""
+        """At least the `least` nearest rows; all rows, where nearly all are near."""
         count, n = int(np.count_nonzero(near)), near.size
         if count < min(self.least, n):
             nearest = np.argpartition(np.abs(slack), min(self.least, n) - 1)
@@ -324,7 +324,7 @@ class Gather:
 
 
 def _condensed(answer: Answer, w: np.ndarray) -> Answer:
-    """The answer with a model at w for the ellipsoids of folded rows."""
+    """The answer, with a model at w in place of the ellipsoids of folded rows."""
     fold = answer.fold
     if fold is None or fold.noise is None or not fold.noise.parts:
         return answer
@@ -339,9 +339,9 @@ def _condensed(answer: Answer, w: np.ndarray) -> Answer:
 class Proof:
     """A dual point of the whole problem, without α of the folded rows.
 
-    They were folded at the point `rule`: above the margin at 0, below it at their
-    weight. `members`, by batch, are the places and α of the others; or all rows have
-    `ratios` α/c.
+    At the point `rule` these were above the margin, α_i = 0, or below it, α_i = c_i.
+    `members` has the places and α of the others, by batch; or `ratios` has α/c of all
+    rows.
     """
 
     dual: DualPoint

@@ -1,8 +1,8 @@
 """The one loop: fix rows, solve the others, verify, take back (theory §6.1).
 
-1. *Fix.* Most rows are far from the margin, and their α_i is known but for a proof:
-   0 above it, c_i below it. A pass over the batches hands over the others, the working
-   set, and folds those at c_i into one linear and one norm term (theory §3).
+1. *Fix.* Rows far from the margin are taken to have α_i = 0 above it and α_i = c_i
+   below it. A pass over the batches folds the latter into one linear and one norm term
+   (theory §3), and hands over the rows that are left, the working set.
 2. *Solve* the working set in memory, by the interior-point method (`shrinking.py`).
 3. *Verify.* The dual point is feasible for the whole problem and its value exact, so
    the pass that evaluates the primal at the new point proves the gap of the whole
@@ -17,9 +17,9 @@ the working set (`sampling.py`). Few rows are all taken at once.
 
 Rows in memory are one batch, whose points keep their margins; files and clusters have
 several (`batches.py`), and a working set of theirs is solved by the loop in memory.
-Where too many rows are near the margin to be held, a sample of them is step 1 again, or
-all rows come in groups (`problem/merge.py`). Where many rows are tied at the margin no
-working set is small: the central path of a sample is carried over to all rows
+Where more rows are near the margin than fit in memory, a sample of them is solved, or
+all rows take part in groups (`problem/merge.py`). Where many rows are tied at the
+margin no working set is small: the central path of a sample is carried over to all rows
 (`shrinking.py`).
 
 `Rounds` is the loop itself, with the best points and the rule that ends it. `Driver`
@@ -177,8 +177,8 @@ class Driver(Rounds[Work]):
         self.sizes: list[int] = []
         self.grouping: Grouping | None = None  # once rows near the margin do not fit
         self._expected = np.inf  # rows near the margin, when a sample of them was taken
-        self._cramped = False  # they do not fit, and form no groups
-        self._came_back = False  # whether rows did that had left while it was solved
+        self._cramped = False  # rows near the margin do not fit, and form no groups
+        self._came_back = False  # rows left the last working set, and had to return
 
     @property
     def crowded(self) -> bool:
@@ -228,7 +228,7 @@ class Driver(Rounds[Work]):
     def verify(self, part, found):
         """By a pass, which hands over the next working set, too.
 
-        Where a pass costs no more than a product the objective comes first.
+        Where data `stays`, the objective is evaluated first, and may end the run.
         """
         question = self._next(part, found)
         if not self.batches.stays:
@@ -257,19 +257,19 @@ class Driver(Rounds[Work]):
     def solve_part(self, part):
         """Solve a working set and keep its dual point; None where that ends the run."""
         self.sizes.append(part.problem.n)
-        if self._proven_before(part):
+        if self._last_alpha_suffices(part):
             return None
         if self.batches.in_memory and part.exact:
-            found = self._shrink(part)
+            found = self._solve_in_place(part)
         else:
             found = self._solve_apart(part)
-            if self._carried_over(part, found):
+            if self._solved_as_tied(part, found):
                 return None
         if part.exact:
             self._keep_dual(part, found.dual)
         return found
 
-    def _shrink(self, work: Work) -> Pair:
+    def _solve_in_place(self, work: Work) -> Pair:
         """Solve rows in memory by the interior-point method with shrinking."""
         assert isinstance(self.batches, InMemory)
         problem, members, start = work.problem, host(work.members[0]), None
@@ -290,9 +290,9 @@ class Driver(Rounds[Work]):
         return found
 
     def _solve_apart(self, work: Work) -> Pair:
-        """Solve the distinct ones of the rows handed over, as a problem by itself.
+        """Solve the rows handed over as a problem of their own, equal rows merged.
 
-        Rows in memory were looked through for equal ones before; groups are no rows.
+        Equal rows in memory were merged by the presolve; groups are not merged.
         """
         problem, control = work.problem, self.control
         inner, equal = control.rougher(self._goal_of(work)), None
@@ -332,8 +332,8 @@ class Driver(Rounds[Work]):
         start = None if here is None else problem.at(here.w, here.b)
         return solve_in_memory(problem, control, start)
 
-    def _carried_over(self, work: Work, found: Pair) -> bool:
-        """Whether the central path of a sample leads to the solution on all rows."""
+    def _solved_as_tied(self, work: Work, found: Pair) -> bool:
+        """Follow the central path of a sample on all rows; whether it led to `tied`."""
         if work.exact or not isinstance(self.batches, InMemory):
             return False
         if work.problem.noise.proportional:
@@ -352,7 +352,7 @@ class Driver(Rounds[Work]):
     ) -> PrimalPoint:
         """Evaluate the objective at a point, which is kept if it is the best.
 
-        It is `known` where its margins are; `solved` is what led to it.
+        `known` is the point, where its margins are known; `solved` is what led to it.
         """
         look = self._question(w, b, known=known, most=0)
         work = self._ask(look)
@@ -362,7 +362,7 @@ class Driver(Rounds[Work]):
     def _note(self, point: PrimalPoint, work: Work | None) -> None:
         """Keep a point if it is the best; report it.
 
-        `work` is what was solved for it; None of a point that is no news.
+        `work` is what was solved for it; None where the point is not to be reported.
         """
         self.keep_point(point)
         if work is None:
@@ -387,10 +387,10 @@ class Driver(Rounds[Work]):
         elif self.improves(dual):
             self.proof = work.proof(dual)
 
-    def _proven_before(self, work: Work) -> bool:
-        """Whether α before proves the tolerance, with the noise of all rows as here.
+    def _last_alpha_suffices(self, work: Work) -> bool:
+        """Evaluate the last α under the noise of this work; whether it proves enough.
 
-        For rows that each have a set; it costs no step.
+        For data in chunks with a set per sample; it costs no step.
         """
         if not work.exact or work.alpha is None:
             return False
@@ -475,10 +475,10 @@ class Driver(Rounds[Work]):
             self.widening *= 0.3
 
     def _gather(self, question: Gather, solved: Work) -> Work:
-        """Gather as asked, or otherwise where that hands over too much or too little.
+        """Gather the next working set; ask again where it is too small or too large.
 
-        Where more rows crossed the margin than a working set had many times over, it
-        had too few: rows are gathered where they were before, within a wider band.
+        Where `GROWTH` times as many rows crossed the margin as the last working set
+        had, that was too small: rows are gathered at its point, within a wider band.
         """
         work = self._ask(question)
         if not self.batches.stays:
@@ -501,7 +501,7 @@ class Driver(Rounds[Work]):
         return work
 
     def _wider(self, solved: Work) -> Gather:
-        """Gather where a working set was gathered, many times as many rows."""
+        """Gather `GROWTH` times as many rows at the point of the last working set."""
         here, known = solved.point, None
         if self.batches.in_memory:
             known, share = here, GROWTH * solved.problem.n / self.n
@@ -528,7 +528,7 @@ class Driver(Rounds[Work]):
         if not expected <= (1 - LITTLE) * min(self._expected, n):
             return self._fitting(question, n, expected)
         self._expected = expected
-        return self._in_part(question, expected)
+        return self._sampled(question, expected)
 
     @property
     def _fit(self) -> float:
@@ -536,7 +536,7 @@ class Driver(Rounds[Work]):
         return (1 - LITTLE) * self.batches.capacity
 
     def _too_few(self, work: Work) -> bool:
-        """Whether the rows handed over, not all there are, say too little."""
+        """Whether the rows of a chunked working set are too few to determine (w, b)."""
         if self.batches.in_memory or self.grouping is not None:
             return False
         if work.overfull or work.near == work.n:
@@ -544,16 +544,16 @@ class Driver(Rounds[Work]):
         return work.near < 2 * self.batches.d + 50 or not work.balances()
 
     def _fitting(self, question: Gather, n: int, near: float) -> Gather:
-        """What to ask where more of n rows are near than fit: groups, or a part."""
+        """What to ask where more of n rows are near than fit: groups, or a sample."""
         question = replace(question, pinned=None)
         if self.batches.sets.proportional:
             self.grouping = self.batches.grouping(n)
             return replace(question, grouping=self.grouping)
         self._cramped, self._expected = True, near  # a set per sample forms no groups
-        return self._in_part(question, near)
+        return self._sampled(question, near)
 
-    def _in_part(self, question: Gather, near: float) -> Gather:
-        """A sample of so many rows near the margin that fits."""
+    def _sampled(self, question: Gather, near: float) -> Gather:
+        """Gather a sample of the rows near the margin, as large as fits."""
         share, seed = self._fit / near, self._seed()
         return replace(question, most=np.inf, share=share, seed=seed)
 
@@ -583,9 +583,9 @@ class Driver(Rounds[Work]):
 
 
 def _solve_again(problem: Problem, control: Control, found: Pair) -> Pair:
-    """What was found, or where it proves less than `tol` the best of second attempts.
+    """What was found; where it does not prove `tol`, the best after second attempts.
 
-    These are for few rows, which come to NumPy for them from wherever they live.
+    Rows of another library are copied to NumPy for these, if they are few.
     """
     if found.certificate.proves(control.tol):
         return found

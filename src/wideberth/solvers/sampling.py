@@ -50,7 +50,7 @@ _GOLDEN = 0.5 * (1 + 5**0.5)
 
 
 def sample_size(n: int, d: int) -> int:
-    """As many of n rows as their sampling error will leave near the margin, roughly."""
+    """Size of a sample of n rows: about as many as its error leaves near the margin."""
     return int((SAMPLE_FACTOR * n * d**0.5) ** (2 / 3))
 
 
@@ -65,20 +65,20 @@ def is_sampled(problem: Problem) -> bool:
 
 
 def small_sample(n: int) -> int:
-    """Rows of a sample whose solution may be found beside that of n; 0 of too few."""
+    """Size of a sample of n rows that costs little beside them; 0 if n is too small."""
     size = n // WALK_ROWS
     return size if size >= FEW_ROWS else 0
 
 
 def sample_accuracy(n: int, d: int) -> float:
-    """Relative gap of a sample of n rows beyond which its error makes more a waste."""
+    """Relative gap of a sample of n rows below which its sampling error dominates."""
     return SAMPLE_ACCURACY * d / max(n, 1)
 
 
 def sample_goal(problem: Problem, target: float) -> float:
-    """The relative gap to which a sample is solved, where all rows are to a target.
+    """The relative gap to which a sample is solved, given the `target` of all rows.
 
-    A rough one would mislead, and cost passes, even where the target is loose.
+    It is no rougher where the target is loose: rough solutions cost passes later.
     """
     return max(sample_accuracy(problem.n, problem.rows.d), LITTLE * target)
 
@@ -109,7 +109,7 @@ def chances(rows: Rows, weights, k: float):
 
 
 def lucky(y, chance, seed):
-    """A mask of rows, each drawn with its chance or with the same one."""
+    """A mask of rows drawn at random; `chance` is one for each, or one for all."""
     luck = counting(y)
     luck *= _GOLDEN
     luck += float(np.random.default_rng(seed).random())

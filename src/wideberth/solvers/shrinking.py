@@ -50,8 +50,9 @@ SETTLED_MOVES = 5.0
 class Shrinking:
     """One run on the rows `members` of a problem `whole`, to the relative gap `goal`.
 
-    They form `problem`. Those `kept`, a mask of them, never leave. A value below
-    `lowest` ends the run: it shows that rows outside are at the wrong bound.
+    They form `problem`. The mask `kept` has those that never leave. A primal value
+    below `lowest` ends the run: rows outside are at the wrong bound then. `forks` are
+    the points at which rows left.
     """
 
     whole: Problem
@@ -149,7 +150,7 @@ def least_rows(problem: Problem) -> int:
 def near_margin(engine: InteriorPoint, kept) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if they are few."""
     n, least = engine.problem.n, least_rows(engine.problem)
-    per_sample = not engine.problem.noise.proportional  # folding it costs a model
+    per_sample = not engine.problem.noise.proportional  # folds take a model of sets
     if least > COPY_SHARE * n or (per_sample and COPY_SHARE * n <= FEW_ROWS):
         return None
     move, slack = np.abs(engine.last_change), engine.true_slack
@@ -182,7 +183,7 @@ def nearest_width(slack: np.ndarray, share: float = 0.3) -> float:
 def step_to(
     goal: float, engine: InteriorPoint, control: Control, centred: bool = False
 ) -> None:
-    """Step on all rows to a relative gap; where it is `centred`, not far beyond."""
+    """Step on all rows to a relative gap; `centred` steps end not far below it."""
     for _ in range(MOST_STEPS):
         if engine.relative_gap <= goal or control.exhausted():
             break

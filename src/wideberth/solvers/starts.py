@@ -104,10 +104,10 @@ def best_multiple(problem: Problem, last: Pair, ratio: float) -> tuple[float, fl
     """The factor t ≤ ratio on α of the largest D, for weights `ratio` times as large.
 
     D(tα) = tΣα_im_i − ½t²L with L = ‖w(α)‖² + λ_b b²: t is the ratio where all samples
-    are at their bounds, and 1 where none is, for then a larger C changes nothing. With
-    it comes the relative gap of that α, for P(w) grows by (ratio − 1)Σc_i[u_i]_+. It
-    leaves out what is folded and proves nothing, but touches no vector as long as the
-    rows.
+    are at their bounds, and 1 where none is, for then a larger C changes nothing. The
+    second number is the relative gap of tα and w, where P(w) has grown by
+    (ratio − 1)Σc_i[u_i]_+. Folded samples are left out and nothing is proven, but no
+    vector as long as the rows is read.
     """
     point, dual = last.point, last.dual
     square = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
@@ -123,8 +123,8 @@ class Predictor:
 
     `past` holds at most two solutions and the C of each, the last one last; `first` the
     first one; `before` the points under the radius before and `here` those under this
-    one, by the place of C; `rows` the size of the next working set. Solvers that do not
-    take predictions start from the `nearest` solution.
+    one, by the place of C; `rows` the size of the next working set, at first
+    `few_rows`. Solvers without predictions start from the `nearest` solution.
     """
 
     def __init__(self, problem: Problem, solver: Solver, rng: np.random.Generator):
@@ -134,7 +134,7 @@ class Predictor:
         self.bounds: WarmStart | None = None
         self.before: list[PrimalPoint] = []
         self.here: list[PrimalPoint] = []
-        self.few = self.rows = int(NEAR_SHARE * problem.n)
+        self.few_rows = self.rows = int(NEAR_SHARE * problem.n)
         self.helper: Predictor | None = None  # the path over a sample of the rows
         most = small_sample(problem.n)
         if most and solver.predicted and not solver.quick:
@@ -150,27 +150,27 @@ class Predictor:
 
     def next_radius(self) -> None:
         """C starts anew, under another radius."""
-        self.before, self.here, self.past, self.rows = self.here, [], [], self.few
+        self.before, self.here, self.past, self.rows = self.here, [], [], self.few_rows
         if self.helper is not None:
             self.helper.next_radius()
 
     def accept(
         self, found: Pair, C: float, start: WarmStart | None, needed: int = 0
     ) -> None:
-        """Take in the solution at C, and the rows of its last working set.
+        """Take in the solution at C.
 
-        These are 0 unless the first working set was too small.
+        `needed` is the size of its last working set; 0 where the first one was enough.
         """
         if start is not None and self.past:
             slack = start.point.slack, found.point.slack
             self.rows = needed or rows_enough(*slack, self.rows)
         self.first, self.bounds = self.first if self.past else (C, found), None
         self.past = [*self.past[-1:], (C, found)]
-        few = (len(self.here) + 1) * found.point.slack.shape[0] <= _KEPT_MARGINS
-        self.here.append(found.point if few else without_margins(found.point))
+        fits = (len(self.here) + 1) * found.point.slack.shape[0] <= _KEPT_MARGINS
+        self.here.append(found.point if fits else without_margins(found.point))
 
     def known(self, problem: Problem, tol: float, C: float) -> Pair | None:
-        """A solution at this C that takes no step: that before, or all at bounds."""
+        """A solution that takes no step: the one before, or all samples at bounds."""
         if self.nearest is None:
             if problem.intercept == 0:  # b is not unique there
                 return None
@@ -218,7 +218,7 @@ class Predictor:
         beside = self.before[j] if j < len(self.before) else None
         if not self.past:
             if beside is not None:
-                return [_seen(problem, beside)]
+                return [_moved(problem, beside)]
             if self.first is not None or not problem.noise.proportional:
                 return []
             full = self._bounds(problem)
@@ -233,7 +233,7 @@ class Predictor:
             moves.append((stride, start, last))
         if self.solver.quick and problem.rows.table_fits:
             moves = moves[-1:]
-        return [_seen(problem, last, *move) for move in moves]
+        return [_moved(problem, last, *move) for move in moves]
 
     def _ask_helper(
         self, helper: Predictor, problem: Problem, control: Control, C: float
@@ -252,9 +252,9 @@ class Predictor:
         end = without_margins(found.point)
         if past and self.past:
             here, before = self.past[-1][1].point, without_margins(past[-1][1].point)
-            return _seen(problem, here, 1.0, before, end), None
+            return _moved(problem, here, 1.0, before, end), None
         doubt = 1 - self.sample.chance
-        return _seen(problem, end), SamplingError(part, found.point, doubt, self.rng)
+        return _moved(problem, end), SamplingError(part, found.point, doubt, self.rng)
 
 
 def lowest_between(problem: Problem, points: list[PrimalPoint]) -> PrimalPoint:
@@ -262,7 +262,7 @@ def lowest_between(problem: Problem, points: list[PrimalPoint]) -> PrimalPoint:
     lowest, *others = points
     for other in sorted(others, key=lambda point: point.value):
         t = _best_step(problem, lowest, other)
-        lowest = _seen(problem, lowest, t, lowest, other) if t > 0 else lowest
+        lowest = _moved(problem, lowest, t, lowest, other) if t > 0 else lowest
     return lowest
 
 
@@ -300,7 +300,7 @@ def without_margins(point: PrimalPoint) -> PrimalPoint:
     return replace(point, margins=(none := np.empty(0)), slack=none)
 
 
-def _seen(
+def _moved(
     problem: Problem,
     point: PrimalPoint,
     t: float = 0.0,

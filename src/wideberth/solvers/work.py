@@ -20,9 +20,9 @@ from wideberth.solvers.blocks import NoiseModel
 class Work:
     """The sum of all answers to a question, with the rows that were handed over.
 
-    Of a first pass that finds more than fit a sample is kept, weighted up. Of others
-    nothing is, if more than `most` rows are near the margin. `exact` says whether dual
-    points of this work are points of the whole problem.
+    Where a first pass hands over more rows than fit, a sample of them is kept, with
+    weights scaled up. Where another pass finds more than `most` rows near the margin,
+    none is kept. `exact` says whether its dual points are some of the whole problem.
     """
 
     def __init__(self, batches: Batches, question: FirstPass | Gather, n: int = 0):
@@ -84,7 +84,7 @@ class Work:
 
     @property
     def overfull(self) -> bool:
-        """Whether nothing is kept, since too much was to be."""
+        """Whether more rows are near the margin than may be held, so that none is."""
         return self.near > self.most
 
     def _add_piece(self, number: int, piece: Piece, near: int) -> None:
@@ -132,10 +132,7 @@ class Work:
 
     @property
     def point(self) -> PrimalPoint:
-        """Where the pass evaluated the objective; with its margins, if they are known.
-
-        That is not always where it was asked to.
-        """
+        """The objective at (w,b) of the question; in memory with all margins."""
         if self._point is not None:
             return self._point
         w, b, none = self.question.w, self.question.b, np.empty(0)
