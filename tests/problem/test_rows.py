@@ -81,7 +81,10 @@ def test_hard_one_hot_tables_of_many_rows_go_to_newton_and_easy_ones_to_sweeps()
         sp.csr_array(np.hstack(parts).astype(float)),
         np.where(rng.random(n) < 0.5, 1, -1),
     )
-    chosen = {C: choose_solver(Problem.from_data(X, y, C=C)).name for C in (0.01, 10.0)}
+    chosen = {
+        C: choose_solver(Problem.from_data(X, y, C=C), along_path=True).name
+        for C in (0.01, 10.0)
+    }
     assert chosen == {0.01: "coordinate", 10.0: "newton"}
     few = Box(np.arange(144) < 7)  # what noise cannot leave out is not left out
     noises = {"linf": "columns", few: "newton"}
