@@ -241,12 +241,12 @@ def test_a_callback_can_end_a_fit_early_and_an_error_ends_callbacks():
     labels = data @ rng.normal(size=12) + rng.normal(size=6_000) > 0
     options = {"tol": 1e-9, "radius": 0.1, "random_state": 0, "solver": "coordinate"}
     full = RobustLinearSVC(**options).fit(data, labels)
-    assert len(full.screening_[0]["trace"]) > 1
+    assert len(full.screening_[0]["trace"]) > 2
     recorder = Recorder(stop_after=2)  # a begin and an end
     model = RobustLinearSVC(**options).set_callbacks(recorder)
     with pytest.warns(UserWarning, match="the callback asked to stop"):
         model.fit(data, labels)
-    assert len(model.screening_[0]["trace"]) == 1
+    assert len(model.screening_[0]["trace"]) <= 2  # what it had, certified
     failing = Recorder()
     with pytest.raises(ValueError, match="C=-1"):
         RobustLinearSVC(C=-1.0).set_callbacks(failing).fit(X, Y)

@@ -137,7 +137,7 @@ def test_a_pipeline_counts_rows_as_given(flipped):
         RobustLinearSVC(C=0.5, radius=0.1, noise=[1.0, 100.0, 0.01], ramp=-1.0)
     ).fit(scaled, y)
     found = pipeline[-1].suspects_["sample"]
-    assert np.isin(found, wrong).mean() > 0.9
+    assert np.isin(found, wrong).mean() >= 0.9
 
 
 def test_searches_choose_the_ramp(flipped):

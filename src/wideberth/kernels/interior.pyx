@@ -473,15 +473,6 @@ cdef class BoxNoise(Noise):
 # -- the method --------------------------------------------------------------------
 
 
-cdef struct Row:
-    double c, target, square  # c_i, m_i, ‖e_i‖²
-    double u, a, rest, p, q  # u_i, a_i, 1−a_i, p_i, q_i
-    double da, dp, dq  # their moves
-    double ratio_p, ratio_q, theta  # p_i/(1−a_i), q_i/a_i, θ_i/c_i
-    Py_ssize_t place  # among all rows of the problem
-    bint near  # whether steps may yet move it across the margin
-
-
 cdef class Method:
     """The method at the top on the `n` rows that were gathered."""
 
@@ -491,9 +482,23 @@ cdef class Method:
     cdef Py_ssize_t n, m, d, least, read
     cdef int steps
     cdef double total, mu, gap
-    cdef Row *rows
-    # Per row: e_i, ⟨dx,e_i⟩, and memory to work in.
+    # Per row: e_i, c_i, m_i, ‖e_i‖², u_i, a_i, 1−a_i, p_i, q_i, their moves, ⟨dx,e_i⟩;
+    # p_i/(1−a_i), q_i/a_i, θ_i/c_i, and memory to work in.
     cdef double *e
+    cdef double *c
+    cdef double *target
+    cdef double *square
+    cdef double *u
+    cdef double *a
+    cdef double *rest
+    cdef double *p
+    cdef double *q
+    cdef double *da
+    cdef double *dp
+    cdef double *dq
+    cdef double *ratio_p
+    cdef double *ratio_q
+    cdef double *theta
     cdef double *change
     cdef double *work
     # Per column: x, dx, fold, fold + Σα_ie_i, Q; Newton's matrix.
@@ -507,11 +512,12 @@ cdef class Method:
     cdef double *block
     cdef float *coarse_block
     cdef float *coarse_matrix
+    cdef Py_ssize_t[::1] place  # among all rows
     cdef double[::1] memory
     cdef Py_ssize_t used
 
     def __init__(self, SmallProblem problem, Steering steering, Py_ssize_t least):
-        cdef Py_ssize_t n = problem.n, m = problem.m, row = sizeof(Row) // 8
+        cdef Py_ssize_t n = problem.n, m = problem.m
         self.problem, self.steering = problem, steering
         self.m, self.d, self.least = m, problem.d, least
         if problem.kind == NONE:
@@ -521,8 +527,15 @@ cdef class Method:
         else:
             self.noise = RoundNoise(problem.scales, problem.kind == SPHERE)
         # One block of memory for all: objects cost more than small problems do.
-        self.memory = np.empty(n * (row + m + 2) + m * (2 * m + 2 * BLOCK + 4))
-        self.rows, self.e = <Row *>self._carve(n * row), self._carve(n * m)
+        self.memory = np.empty(n * (m + 16) + m * (2 * m + 2 * BLOCK + 4))
+        self.place, self.e = np.empty(n, dtype=np.intp), self._carve(n * m)
+        self.c, self.target, self.square = (
+            self._carve(n), self._carve(n), self._carve(n),
+        )
+        self.u, self.a, self.rest = self._carve(n), self._carve(n), self._carve(n)
+        self.p, self.q, self.da = self._carve(n), self._carve(n), self._carve(n)
+        self.dp, self.dq, self.theta = self._carve(n), self._carve(n), self._carve(n)
+        self.ratio_p, self.ratio_q = self._carve(n), self._carve(n)
         self.change, self.work = self._carve(n), self._carve(n)
         self.x, self.dx, self.fold = self._carve(m), self._carve(m), self._carve(m)
         self.combined, self.penalty = self._carve(m), &problem.penalty[0]
@@ -539,19 +552,18 @@ cdef class Method:
     ) noexcept nogil:
         """Take over the rows that are marked."""
         cdef Py_ssize_t i, j, n = 0
-        cdef Row *row
         cdef double *e
         for i in range(problem.n):
             if inside[i]:
-                row, e = self.rows + n, self.e + n * self.m
+                e = self.e + n * self.m
                 for j in range(self.d):
                     e[j] = problem.signs[i] * problem.X[i, j]
                 if problem.noisy:
                     e[self.d] = -problem.radii[i]
                 if problem.centred:
                     e[self.m - 1] = problem.signs[i]
-                row.c, row.target = problem.weights[i], problem.targets[i]
-                row.square, row.place = dot(self.m, e, e), i
+                self.c[n], self.target[n] = problem.weights[i], problem.targets[i]
+                self.square[n], self.place[n] = dot(self.m, e, e), i
                 n += 1
         self.n = n
 
@@ -559,34 +571,41 @@ cdef class Method:
         """Fold the rows that the next steps will not move across the margin.
 
         Those are farther from it than `settled_moves` times their last move and a usual
-        move, on the side that a_i is on. Only where few enough are left, and no fewer
-        than `least`, is anything done.
+        move, on the side that a_i is on. Nothing is done unless at most half of them, and
+        no fewer than `least`, are left.
         """
         cdef Py_ssize_t i, j, kept = 0, n = self.n, m = self.m
         cdef double reach, usual = sqrt(dot(n, self.change, self.change) / n)
-        cdef Row *row
+        cdef bint near
         for i in range(n):
-            row = self.rows + i
             reach = self.steering.settled_moves * fabs(self.change[i]) + usual
-            row.near = fabs(row.u) <= reach or (row.u > 0) != (row.a > 0.5)
-            kept += row.near
+            near = fabs(self.u[i]) <= reach or (self.u[i] > 0) != (self.a[i] > 0.5)
+            self.work[i] = near
+            kept += near
         if not self.least <= kept <= n // 2:
             return
         kept = 0
         for i in range(n):
-            row = self.rows + i
-            if row.near:
-                self.rows[kept] = row[0]
-                for j in range(m):
-                    self.e[kept * m + j] = self.e[i * m + j]
+            if self.work[i] > 0:
+                self._copy_row(i, kept)
                 kept += 1
                 continue
-            inside[row.place], a[row.place] = 0, row.u > 0
-            if row.u > 0:
-                self.total += row.c * row.target
+            inside[self.place[i]], a[self.place[i]] = 0, self.u[i] > 0
+            if self.u[i] > 0:
+                self.total += self.c[i] * self.target[i]
                 for j in range(m):
-                    self.fold[j] += row.c * self.e[i * m + j]
+                    self.fold[j] += self.c[i] * self.e[i * m + j]
         self.n = kept
+
+    cdef void _copy_row(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Row i takes the place of row k."""
+        cdef Py_ssize_t j
+        for j in range(self.m):
+            self.e[k * self.m + j] = self.e[i * self.m + j]
+        self.c[k], self.target[k] = self.c[i], self.target[i]
+        self.square[k], self.place[k] = self.square[i], self.place[i]
+        self.u[k], self.a[k], self.rest[k] = self.u[i], self.a[i], self.rest[i]
+        self.p[k], self.q[k] = self.p[i], self.q[i]
 
     cdef void run(
         self, double goal, double[::1] x, double[::1] a, unsigned char[::1] inside,
@@ -604,7 +623,7 @@ cdef class Method:
         for i in range(self.m):
             x[i] = self.x[i]
         for i in range(self.n):
-            a[self.rows[i].place] = self.rows[i].a
+            a[self.place[i]] = self.a[i]
 
     cdef void _steps(
         self, double goal, double[::1] a, unsigned char[::1] inside, bint shrinks
@@ -630,8 +649,8 @@ cdef class Method:
         """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise; t stays 0."""
         cdef Py_ssize_t i, j, d = self.d, m = self.m
         for i in range(self.n):
-            self.work[i] = 0.5 * self.rows[i].c
-            self.change[i] = self.work[i] * self.rows[i].target
+            self.work[i] = 0.5 * self.c[i]
+            self.change[i] = self.work[i] * self.target[i]
         self._gram()
         self._lift(self.change)
         for j in range(m):
@@ -659,34 +678,30 @@ cdef class Method:
         cdef double omega, distance, mass = 0.0, weight = 0.0, beyond = 0.0
         cdef double inside = self.steering.start_inside
         cdef double least = self.steering.least_distance
-        cdef Row *row
         products(n, self.m, self.e, self.x, self.change)
         for i in range(n):
-            row = self.rows + i
-            row.u = row.target - self.change[i]
-            row.a = 0.5 * row.u
+            self.u[i] = self.target[i] - self.change[i]
+            self.a[i] = 0.5 * self.u[i]
         if self.problem.noisy:
             omega = inside * self.noise.lipschitz * sqrt(dot(d, self.x, self.x))
             omega = max(max(self.noise.support(self.x), omega), least)
             weight = -self.fold[d]
             for i in range(n):
-                row = self.rows + i
-                row.u -= omega * self.e[i * self.m + d]
-                mass += row.c
-                weight -= 0.5 * row.c * self.e[i * self.m + d]
+                self.u[i] -= omega * self.e[i * self.m + d]
+                mass += self.c[i]
+                weight -= 0.5 * self.c[i] * self.e[i * self.m + d]
             mass *= 0.5 * self._distance() * min(self.noise.facets / (LITTLE * n), 1.0)
             beyond = min(mass / max(weight * omega, TINY), self.noise.most_inside)
             beyond = max(beyond, least)
             self.x[d] = (1.0 + beyond) * omega
             for i in range(n):
-                self.rows[i].u -= beyond * omega * self.e[i * self.m + d]
+                self.u[i] -= beyond * omega * self.e[i * self.m + d]
         distance = self._distance()
         for i in range(n):
-            row = self.rows + i
-            row.a = min(max(row.a, inside), 1.0 - inside)
-            row.rest = 1.0 - row.a
-            row.p = max(row.u, 0.0) + distance
-            row.q = row.p - row.u
+            self.a[i] = min(max(self.a[i], inside), 1.0 - inside)
+            self.rest[i] = 1.0 - self.a[i]
+            self.p[i] = max(self.u[i], 0.0) + distance
+            self.q[i] = self.p[i] - self.u[i]
         return beyond
 
     cdef double _distance(self) noexcept nogil:
@@ -694,7 +709,7 @@ cdef class Method:
         cdef Py_ssize_t i
         cdef double total = 0.0
         for i in range(self.n):
-            total += fabs(self.rows[i].u)
+            total += fabs(self.u[i])
         return max(total / self.n, self.steering.least_distance)
 
     cdef void _lift(self, const double *alpha) noexcept nogil:
@@ -712,15 +727,13 @@ cdef class Method:
         cdef Py_ssize_t i, j, last = self.m - 1
         cdef double positive, hinge = 0.0, complementarity = 0.0, mass = 0.0
         cdef double primal, quadratic, s = 0.0, stationarity = 0.0, product = 0.0
-        cdef Row *row
         for i in range(self.n):
-            row = self.rows + i
-            positive = row.c * max(row.u, 0.0)
+            positive = self.c[i] * max(self.u[i], 0.0)
             hinge += positive
-            mass += row.c
-            self.work[i] = row.c * row.a
-            complementarity += positive - self.work[i] * row.u
-            product += row.rest * row.p + row.a * row.q
+            mass += self.c[i]
+            self.work[i] = self.c[i] * self.a[i]
+            complementarity += positive - self.work[i] * self.u[i]
+            product += self.rest[i] * self.p[i] + self.a[i] * self.q[i]
         self.mu = max(product, TINY) / (2.0 * self.n)
         self._lift(self.work)
         if self.problem.noisy:
@@ -746,16 +759,14 @@ cdef class Method:
         """Weights θ/c, the scaling of the noise, and the factor of Newton's matrix."""
         cdef Py_ssize_t i, j, n = self.n
         cdef double theta, whole = 0.0
-        cdef Row *row
         for i in range(n):
-            row = self.rows + i
-            row.ratio_p, row.ratio_q = row.p / row.rest, row.q / row.a
-            row.theta = 1.0 / (row.ratio_p + row.ratio_q)
-            whole += row.c * row.theta
+            self.ratio_p[i] = self.p[i] / self.rest[i]
+            self.ratio_q[i] = self.q[i] / self.a[i]
+            self.theta[i] = 1.0 / (self.ratio_p[i] + self.ratio_q[i])
+            whole += self.c[i] * self.theta[i]
         for i in range(n):
-            row = self.rows + i
-            theta = row.c * row.theta
-            if not (theta * row.square * n > 1.0 or theta * n > LITTLE * whole):
+            theta = self.c[i] * self.theta[i]
+            if not (theta * self.square[i] * n > 1.0 or theta * n > LITTLE * whole):
                 theta = 0.0
             self.work[i] = theta
         self._gram()
@@ -774,16 +785,14 @@ cdef class Method:
         """
         cdef Py_ssize_t i, j
         cdef double aim, da, dp, dq, length, after, rate = 0.0, first = 0.0, second = 0.0
-        cdef Row *row
         for i in range(self.n):
-            row = self.rows + i
-            aim = row.u
+            aim = self.u[i]
             if not predicts:
-                row.dp = (target + row.da * row.dp) / row.rest
-                row.dq = (target - row.da * row.dq) / row.a
-                aim += row.dq - row.dp
-            row.da = aim
-            self.work[i] = row.c * row.theta * aim
+                self.dp[i] = (target + self.da[i] * self.dp[i]) / self.rest[i]
+                self.dq[i] = (target - self.da[i] * self.dq[i]) / self.a[i]
+                aim += self.dq[i] - self.dp[i]
+            self.da[i] = aim
+            self.work[i] = self.c[i] * self.theta[i] * aim
         combined(self.n, self.m, self.e, self.work, self.dx)
         for j in range(self.m):
             self.dx[j] += self.combined[j] - self.penalty[j] * self.x[j]
@@ -792,20 +801,19 @@ cdef class Method:
         self._divide(self.dx)
         products(self.n, self.m, self.e, self.dx, self.change)
         for i in range(self.n):
-            row = self.rows + i
-            da = row.theta * (row.da - self.change[i])
-            dp = row.ratio_p * da - row.p
-            dq = -row.ratio_q * da - row.q
+            da = self.theta[i] * (self.da[i] - self.change[i])
+            dp = self.ratio_p[i] * da - self.p[i]
+            dq = -self.ratio_q[i] * da - self.q[i]
             if predicts:
-                first += row.rest * dp - da * row.p
-                first += row.a * dq + da * row.q
+                first += self.rest[i] * dp - da * self.p[i]
+                first += self.a[i] * dq + da * self.q[i]
                 second += da * (dq - dp)
             else:
-                dp += row.dp
-                dq += row.dq
-            rate = max(rate, max(da / row.rest, -da / row.a))
-            rate = max(rate, max(-dp / row.p, -dq / row.q))
-            row.da, row.dp, row.dq = da, dp, dq
+                dp += self.dp[i]
+                dq += self.dq[i]
+            rate = max(rate, max(da / self.rest[i], -da / self.a[i]))
+            rate = max(rate, max(-dp / self.p[i], -dq / self.q[i]))
+            self.da[i], self.dp[i], self.dq[i] = da, dp, dq
         self.noise.move(self.dx, not predicts)
         length = 1.0 / rate if rate > 1.0 else 1.0 / self.steering.to_boundary
         length = min(length, self.noise.longest())
@@ -818,16 +826,14 @@ cdef class Method:
     cdef void _advance(self, double t) noexcept nogil:
         """Go on by a step of length t."""
         cdef Py_ssize_t i, j
-        cdef Row *row
         for j in range(self.m):
             self.x[j] += t * self.dx[j]
         for i in range(self.n):
-            row = self.rows + i
-            row.u -= t * self.change[i]
-            row.rest = max(row.rest - t * row.da, TINY)
-            row.a = max(row.a + t * row.da, TINY)
-            row.p += t * row.dp
-            row.q += t * row.dq
+            self.u[i] -= t * self.change[i]
+            self.rest[i] = max(self.rest[i] - t * self.da[i], TINY)
+            self.a[i] = max(self.a[i] + t * self.da[i], TINY)
+            self.p[i] += t * self.dp[i]
+            self.q[i] += t * self.dq[i]
         self.noise.advance(t)
 
     # -- algebra
@@ -839,7 +845,7 @@ cdef class Method:
         cdef double *e
         cdef bint coarse
         for i in range(self.n):
-            size += self.work[i] * self.rows[i].square
+            size += self.work[i] * self.square[i]
         coarse = COARSE * size <= LITTLE
         for j in range(m * m):
             self.matrix[j] = 0.0

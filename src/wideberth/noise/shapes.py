@@ -48,8 +48,8 @@ class Shape(Sets):
     )
     #: p, if U is the unit ball of the p-norm in the coordinates of `standardised`.
     order: float = 2.0
-    #: q with 1/p + 1/q = 1: in the coordinates of `axes`, Ω(w) = ‖τ∘w‖_q.
-    dual_order: float = 2.0
+    #: q if Ω(w) = ‖τ∘w‖_q in the coordinates of `axes`, with 1/p + 1/q = 1.
+    dual_order: float | None = None
     #: τ, in those coordinates: one number per feature, or one for all.
     scales: np.ndarray
     #: Names of the features, where the shape was given by them.
@@ -175,6 +175,7 @@ class Scaled(Shape):
     """
 
     default_radius = 1.0
+    dual_order: float = 2.0
     #: Whether the scale is 1 for any number of features.
     alike = False
     #: What users call one of the scales.

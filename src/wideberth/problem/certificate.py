@@ -10,10 +10,9 @@ import numpy as np
 
 from wideberth.problem.limits import LITTLE
 
-#: Smallest relative gap that `Certificate.proves` asks a proof of. The bounds on
-#: rounding count every operation at its worst: γ of a block of 2¹⁴ rows is 2·10⁻¹²
-#: (`rows.py`), of numbers that may be hundreds of times the objective before they
-#: cancel.
+#: Smallest relative gap that `Certificate.proves` asks a proof of, rounding included.
+#: Bounds on rounding count the worst case of every operation: γ of a block of 2¹⁴ rows
+#: is 2·10⁻¹² (`rows.py`), relative to terms up to hundreds of times the objective.
 PROVABLE = 1e-9
 
 

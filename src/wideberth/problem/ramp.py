@@ -6,10 +6,10 @@ is not convex. With the samples K left out, at the constant cost c_i(1 − a) ea
 
     M_K(w,b) = ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ_{i∉K} c_i [1 − ψ_i(w,b)]_+ + (1−a)Σ_K c_i
 
-is a robust SVM on the others, and R ≤ M_K for every K, since each of its terms is one
-of the two that R takes the smaller of; with K = {ψ_i(w,b) < a} both agree at (w,b). So
-R = min_K M_K: to leave out what costs most, and to solve the rest, in turn, never
-raises R, and every convex problem on the way is a `Problem` with its own certificate.
+is a robust SVM on the others. R ≤ M_K for every K, since R takes the smaller of the two
+terms of each sample, with equality at (w,b) for K = {ψ_i(w,b) < a}. So R = min_K M_K:
+leaving out the samples beyond a and solving the rest, in turn, never raises R. Every
+convex problem on the way is a `Problem` with a certificate of its own.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Ramp:
         return 1.0 - self.level
 
     def left_out(self, slack: np.ndarray) -> np.ndarray:
-        """Samples of some weight with ψ_i < a, where slacks are 1 − ψ_i."""
+        """The samples with ψ_i < a and a weight; slacks are 1 − ψ_i."""
         return (slack > self.most) & (self.problem.weights > 0)
 
     def rest(self, left_out: np.ndarray) -> Problem:
-        """The robust SVM on the others."""
+        """The robust SVM on the samples that are not left out."""
         weights = self.problem.weights
         return self.problem.with_weights(
             namespace(weights).where(left_out, 0.0, weights)
@@ -71,7 +71,7 @@ class Ramp:
 
 @dataclass(frozen=True)
 class Beyond:
-    """What the ramp leaves out at a point, of whatever rows are looked at."""
+    """The samples that the ramp leaves out at a point, of any rows."""
 
     level: float
     w: np.ndarray
@@ -92,6 +92,6 @@ class Beyond:
 
 
 def with_cost(rest: Certificate, cost: float, roundings: float) -> Certificate:
-    """The certificate with what some samples cost, a sum of so many roundings."""
+    """The certificate with a constant cost, a sum of terms with so many roundings."""
     rounding = rest.rounding + gamma(roundings) * cost
     return Certificate(rest.primal + cost, rest.dual + cost, rounding)

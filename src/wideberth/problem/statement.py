@@ -1,8 +1,8 @@
 """What a user states about a problem, apart from the samples themselves.
 
-`solve`, `path`, `critical_radius`, `screen` and the estimators take the same keywords.
-Each of them makes one `Statement` of these, which checks whatever can be checked before
-the data is looked at, and hands that on.
+`solve`, `path`, `critical_radius`, `screen` and the estimators take the same keywords,
+make one `Statement` of them and pass that on. It checks what can be checked without the
+data.
 """
 
 from __future__ import annotations

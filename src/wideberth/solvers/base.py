@@ -108,8 +108,10 @@ class Control:
 
         `proof` is the certificate to go by, where that is not the one of the points.
         """
-        status = self.status(proof or found.certificate)
-        return Pair(found.point, found.dual, status)
+        certificate = found.certificate
+        judged = Pair(found.point, found.dual, self.status(proof or certificate))
+        vars(judged)["certificate"] = certificate  # computed once
+        return judged
 
     def record(self, passes: float, certificate: Certificate, counts) -> None:
         """Note a certified point, or what comes near one where a proof costs a product.

@@ -62,6 +62,7 @@ def block_of(
     if not problem.noise.proportional:
         kind = SmoothedSets if problem.noise.smooth else SignedParts
     elif rows.noisy:
+        round_or_sum: dict[float | None, type[Block]]
         round_or_sum = {1.0: SumFacets, 2.0: SharedCone}
         kind = round_or_sum.get(problem.noise.shape.dual_order, MaxFacets)
     return kind(problem, rows, others)

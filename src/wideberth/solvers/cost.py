@@ -40,6 +40,9 @@ _SWEPT_ROW, _NOISY_ROW = 50, 300
 _WHOLE, _NEWTON_ROW, _PRODUCTS, _GRAMS, _FACTORS = 5, 300, 20, 2, 12
 #: Entries in the time of its calls, compiled, 0.1 ms, and from NumPy, 1 ms.
 _COMPILED_CALLS, _CALLS = 3e5, 3e6
+#: Epochs that sweeps take on easy data (1e-4), and calls of the compiled method in the
+#: time of theirs.
+_EPOCHS, _SWEEP_CALLS = 20, 2
 #: Largest number of entries of a dense table that the compiled method takes, 8 MB of
 #: float64 (20 000×50 takes a half to all of the time that rounds or sweeps take).
 _MOST_ENTRIES = 1 << 20
@@ -89,6 +92,16 @@ class Cost:
         part = _PRODUCTS * self.product * rows / n + _GRAMS * self.gram(rows)
         calls = _COMPILED_CALLS if self.is_small else _CALLS
         return whole + part + _FACTORS * self.factor + calls
+
+    @property
+    def newton_at_once(self) -> bool:
+        """Whether Newton's method costs no more than sweeps over easy data.
+
+        It is the more exact of the two then, at no cost.
+        """
+        entries, n = self.problem.rows.entries(), self.problem.n
+        easy = self.sweeps(_EPOCHS * entries, _EPOCHS * n)
+        return self.newton(n) <= easy + _SWEEP_CALLS * _COMPILED_CALLS
 
     @property
     def screening(self) -> float:

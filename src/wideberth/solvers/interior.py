@@ -20,7 +20,7 @@ pieces. Steps are Mehrotra's (SIAM J. Optim. 1992). Three things make them cheap
 * after a step of length t, Σα_i e_i becomes (1−t)·(old) + t·(Q(x+dx) − Bᵀ(h+dh)), so
   the gap costs vector operations only;
 * the predictor, which aims at μ = 0, moves a and q (1−a and p) by r·a and −(1+r)·q. So
-  its pairs have the products aq(1−t) − t²·aq·r(1+r) at length t, and r alone tells how
+  its pairs have the products aq(1−t) − t²·aq·r(1+r) at length t, and r alone says how
   far it may go and how much is to be corrected;
 * the corrector's right-hand side is linear in the μ that it aims at. So the rows are
   read three times: for Newton's matrix and all sums at x; along the predictor, with
@@ -167,9 +167,9 @@ class InteriorPoint:
 
     @property
     def relative_gap(self) -> float:
-        """Gap of the current point on its own problem, over its primal value.
+        """Gap of the current point over its primal value.
 
-        That is negative where folded rows were settled wrongly.
+        That value is negative where folded rows are at the wrong bound.
         """
         return self.gap / max(abs(self.primal), self.problem.least_scale, TINY)
 
@@ -242,8 +242,8 @@ class InteriorPoint:
         """One predictor–corrector step; False, and none, if no progress is possible.
 
         With few rows a step is taken back that loses what was reached, as at the end
-        of float64. A block that does not get on gives way to its successor, from the
-        start.
+        of float64. A block without progress gives way to its successor, which begins
+        at the start.
         """
         before, block = dict(vars(self)), dict(vars(self.block))
         reached, most = self.relative_gap, float(np.finfo(float).max)
@@ -472,8 +472,8 @@ def class_barrier(problem: Problem) -> np.ndarray | None:
     typical = [float(np.median(side)) for side in sides]
     if not min(typical, default=0.0) > 0:
         return None
-    own = np.where(upper, typical[0], typical[-1])
-    barrier = np.where(weights > own / LITTLE, weights, own) / max(typical)
+    usual = np.where(upper, typical[0], typical[-1])
+    barrier = np.where(weights > usual / LITTLE, weights, usual) / max(typical)
     even = bool(barrier.min() > LITTLE * barrier.max())
     return None if even and problem.rows.table_fits else barrier
 

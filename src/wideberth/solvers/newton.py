@@ -52,7 +52,8 @@ class Newton(Solver):
 
     def supports(self, problem):
         """Every shape that is a norm of scaled weights, and error bars."""
-        if not problem.noise.proportional or hasattr(problem.noise.sets, "scales"):
+        noise = problem.noise
+        if not noise.proportional or noise.shape.dual_order is not None:
             return None
         return (
             "The Newton solver needs noise of a shape that states its scales, unlike "

@@ -104,16 +104,18 @@ def choose_solver(
 ) -> Solver:
     """The solver asked for; for "auto" the first that supports the problem.
 
-    Under Euclidean noise it begins with sweeps, which change over to Newton's method
-    where that is quicker. Along a path Newton's method begins, with predictions, but
-    for paths that are easy to sweep. Small problems take its compiled steps.
+    Small problems take the compiled steps of `small.py`, where these cost no more than
+    sweeps. Elsewhere it begins with sweeps under Euclidean noise, which change over to
+    Newton's method where that is predicted to be quicker. Along a path Newton's method
+    begins, with predictions, but for paths that are easy to sweep.
     """
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)
-    if not along_path and _SWEEPS.supports(problem) is None:
-        return _SWEEPS
-    if is_small(problem):
+    small, swept = is_small(problem), _SWEEPS.supports(problem) is None
+    if small and (along_path or not swept or Cost(problem).newton_at_once):
         return _SMALL
+    if swept and not along_path:
+        return _SWEEPS
     columns = _BUILT_IN["columns"]
     many = problem.rows.d > FEW_FEATURES
     if many and _is_wide(problem) and columns.supports(problem) is None:

@@ -149,8 +149,8 @@ def least_rows(problem: Problem) -> int:
 def near_margin(engine: InteriorPoint, kept) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if they are few."""
     n, least = engine.problem.n, least_rows(engine.problem)
-    own = not engine.problem.noise.proportional  # folding their noise costs a model
-    if least > COPY_SHARE * n or (own and COPY_SHARE * n <= FEW_ROWS):
+    per_sample = not engine.problem.noise.proportional  # folding it costs a model
+    if least > COPY_SHARE * n or (per_sample and COPY_SHARE * n <= FEW_ROWS):
         return None
     move, slack = np.abs(engine.last_change), engine.true_slack
     near = np.abs(slack) <= SETTLED_MOVES * move + rms(move)

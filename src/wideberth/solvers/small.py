@@ -55,8 +55,7 @@ def is_small(problem: Problem) -> bool:
         return False
     if not Cost(problem).is_small:
         return False
-    shape = problem.noise.shape
-    return shape.dual_order in (1.0, 2.0) and hasattr(shape, "scales")
+    return problem.noise.shape.dual_order in (1.0, 2.0)
 
 
 def begins_with_estimate(problem: Problem) -> bool:

@@ -122,7 +122,7 @@ class Smoothed(ExtendedRows):
     def _few_are_near(self) -> bool:
         """Whether a working set of the rows near the margin is small.
 
-        It has as few rows as tell something about w, or its Gram matrix takes no longer
+        It has no more rows than determine w roughly, or its Gram matrix takes no longer
         than one product with all rows.
         """
         near = np.count_nonzero(np.abs(self.point.slack) <= 2 * self.width)
@@ -146,7 +146,7 @@ class Smoothed(ExtendedRows):
     def _found(self, alpha: np.ndarray, combined=None, over=False) -> Pair | None:
         """The points found, if they meet the tolerance or all is `over`.
 
-        Complementarity alone tells of most that they do not, at no cost.
+        Complementarity alone rules out most points, at no cost.
         """
         problem, control, point = self.problem, self.control, self.point
         least, most = point.hinge - float(alpha @ point.slack), control.target
@@ -264,7 +264,7 @@ class Smoothed(ExtendedRows):
     def _sample(self, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows for a preconditioner, and their weights; all where that is quicker.
 
-        As many as tell something about w, or more where their Gram matrix still takes
+        As many as determine w roughly, or more where their Gram matrix still takes
         no longer than one product with the band. Half of the chance goes by c_i‖z_i‖²:
         rows of large norm decide directions that few others touch.
         """
