@@ -43,7 +43,7 @@ COUNTED = {
     ],
     "settle-verify loops": [
         "solvers/driver.py:Rounds.rounds",
-        "solvers/sweeps.py:_Ascent.solve",
+        "solvers/sweeps.py:Ascent.solve",
         "kernels/interior.pyx:minimise",
     ],
     "warm starts": [

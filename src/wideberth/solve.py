@@ -162,9 +162,11 @@ def solve(
     solver : {"auto", "newton", "coordinate", "columns", "conic"}
         "newton" for tall data and every shape; "coordinate" for sparse or wide data,
         "l2" noise; "columns" for wide data and boxes, which leave most features out;
-        "conic" is the reference for every shape (extra `conic`). "auto" takes the
-        quickest by noise, shape and density; the choice is in `Solution.solver`. On
-        small data its Newton steps are compiled, without screening and rounds.
+        "conic" is the reference for every shape (extra `conic`). "auto" begins with
+        the sweeps of "coordinate" under "l2" noise, and changes over to Newton's method
+        where that is predicted to be quicker; other noise decides by shape and density.
+        `Solution.solver` names the one that ended it. On small data Newton steps are
+        compiled, without screening and rounds.
         `wideberth.solvers.registry` adds others.
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.

@@ -81,7 +81,10 @@ def test_hard_one_hot_tables_of_many_rows_go_to_newton_and_easy_ones_to_sweeps()
         sp.csr_array(np.hstack(parts).astype(float)),
         np.where(rng.random(n) < 0.5, 1, -1),
     )
-    chosen = {C: choose_solver(Problem.from_data(X, y, C=C)).name for C in (0.01, 10.0)}
+    chosen = {
+        C: choose_solver(Problem.from_data(X, y, C=C), along_path=True).name
+        for C in (0.01, 10.0)
+    }
     assert chosen == {0.01: "coordinate", 10.0: "newton"}
     few = Box(np.arange(144) < 7)  # what noise cannot leave out is not left out
     noises = {"linf": "columns", few: "newton"}
@@ -143,15 +146,14 @@ def test_data_made_sparse_has_the_answer_of_the_dense_one(radius):
     assert point.value - dual.value <= 1e-8 * point.value
 
 
-def test_dense_algebra_comes_first_only_where_it_is_quick():
+def test_dense_algebra_comes_first_on_paths_only_where_it_is_quick():
     def choice(n, d, C=1.0):
-        y = np.tile([-1, 1], n // 2)
-        return choose_solver(Problem.from_data(np.ones((n, d)), y, C=C)).name
+        problem = Problem.from_data(np.ones((n, d)), np.tile([-1, 1], n // 2), C=C)
+        return choose_solver(problem, along_path=True).name
 
     assert choice(2000, 20) == choice(40_000, 90) == choice(3000, 300) == "newton"
-    assert choice(4000, 1000) == "newton"  # for sweeping is hard
-    assert choice(4000, 1000, C=0.1) == choice(500, 3000) == "coordinate"
-    assert choice(40_000, 90, C=0.01) == choice(3000, 300, C=0.1) == "coordinate"
+    assert choice(4000, 1000) == choice(500, 3000) == "coordinate"
+    assert choice(40_000, 90, C=0.005) == choice(3000, 300, C=0.1) == "coordinate"
 
 
 def test_a_path_goes_by_newton_where_a_single_fit_would_sweep():

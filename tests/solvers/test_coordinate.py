@@ -288,7 +288,7 @@ def test_auto_changes_over_to_newton_where_sweeps_are_slow():
     y = np.where(rng.random(3000) < 0.5, 1, -1)
     wide = sp.random_array((3000, 4000), density=0.02, format="csr", random_state=rng)
     narrow = sp.random_array((3000, 90), density=0.2, format="csr", random_state=rng)
-    dense = rng.normal(size=(3000, 40))
+    dense = rng.normal(size=(3000, 90))
 
     def solver(X, **options):
         options = {"tol": 1e-3, "fit_intercept": False, "random_state": 0} | options

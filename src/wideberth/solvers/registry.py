@@ -13,7 +13,6 @@ from wideberth.problem import Problem
 from wideberth.problem.limits import (
     CACHED_ENTRIES,
     FEW_FEATURES,
-    LITTLE,
     MOSTLY_ZERO,
 )
 from wideberth.screening.regions import REGIONS
@@ -21,7 +20,7 @@ from wideberth.solvers.base import Solver
 from wideberth.solvers.columns import FewColumns
 from wideberth.solvers.conic import Conic
 from wideberth.solvers.cost import Cost
-from wideberth.solvers.newton import Newton, smoothing_pays
+from wideberth.solvers.newton import Newton
 from wideberth.solvers.sampling import sample_size
 from wideberth.solvers.small import Small, is_small
 from wideberth.solvers.sweeps import Coordinate, SweepsFirst
@@ -36,28 +35,13 @@ _SMALL = Small()
 _SWEEPS = SweepsFirst()
 _ADDED: dict[str, Solver] = {}
 
-#: Largest Σc_i‖z_i‖² for each feature at which sweeps over the samples are taken for
-#: quicker than Newton's method; `make bench-choice` compares the two.
-_EASY = 1500.0
-#: The same where Newton's method is quick. It is where it smooths the hinge, which
-#: spares Gram matrices: at 330 and less sweeps take from a fifth less to a third of its
-#: time, at 450 and more from as long to five times as long (1e-4; 5 000×200 to
-#: 100 000×1 000, dense and sparse). And it is along paths: at the largest C of ten, on
-#: 18 tables, radii 0 to 0.1, bounds of 300 to 800 take 12 to 14 % longer than the
-#: better of both, none at all 20 % and 10 000 15 %.
-_EASY_QUICK = 400.0
-#: Factor by which both are larger, but for paths, where noise curves the objective more
-#: than ½‖w‖²: samples move w the less then (13 tables of 4 600 to 200 000 rows, radii
-#: 0.02 to 0.3, C 0.01 to 10: with factors of 4 to 8 a solution takes 8 % longer than by
-#: the better of both solvers, with none 13 %).
-_EASED_BY_NOISE = 6.0
+#: Largest Σc_i‖z_i‖² for each feature at which sweeps are taken for a path: at the
+#: largest C of ten, on 18 tables, radii 0 to 0.1, bounds of 300 to 800 take 12 to 14 %
+#: longer than the better of both solvers, none at all 20 % and 10 000 15 %.
+_EASY = 400.0
 #: Largest cost of a Gram matrix, in entries read, at which it is still quick: it takes
 #: 0.1 s (20 000×316 and 200 000×100, one thread), and a solution a dozen of them.
 _QUICK = 200_000_000
-#: How many times as large a Gram matrix may be where sweeping is hard: sweeps then take
-#: hundreds of passes and hand over to Newton's method in the end (MNIST, 6 times as
-#: large, takes 2 s by Newton's method and 7 s by sweeps; 20 000×600 0.5 s and 2 s).
-_HARD_SECONDS = 10
 
 
 def register_solver(solver: Solver | type[Solver]) -> None:
@@ -120,8 +104,10 @@ def choose_solver(
 ) -> Solver:
     """The solver asked for; for "auto" the first that supports the problem.
 
-    Small problems take the compiled steps of `small.py`. Elsewhere "auto" begins with
-    sweeps, which change over to Newton's method where that is predicted to be quicker.
+    Small problems take the compiled steps of `small.py`, where these cost no more than
+    sweeps. Elsewhere it begins with sweeps under Euclidean noise, which change over to
+    Newton's method where that is predicted to be quicker. Along a path Newton's method
+    begins, with predictions, but for paths that are easy to sweep.
     """
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)
@@ -136,8 +122,7 @@ def choose_solver(
         return columns if _leaves_out_many(problem) else _BUILT_IN["newton"]
     if problem.n * problem.rows.d > CACHED_ENTRIES and problem.n > FEW_FEATURES:
         coordinate = _BUILT_IN["coordinate"]
-        fits = coordinate.supports(problem) is None
-        if fits and _sweeps_are_quicker(problem, along_path):
+        if coordinate.supports(problem) is None and _easy_to_sweep(problem):
             return coordinate
     reasons = []
     for candidate in [*_BUILT_IN.values(), *_ADDED.values()]:
@@ -165,33 +150,16 @@ def _leaves_out_many(problem: Problem) -> bool:
     return noisy or _algebra(problem) > 1
 
 
-def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
-    """Whether sweeps over the samples beat Newton's method.
+def _easy_to_sweep(problem: Problem) -> bool:
+    """Whether sweeps over the samples are quicker than Newton's method on a path.
 
-    Sweeps are cheap where single samples move w little, Σc_i‖z_i‖² says how much in
-    all, and the more rows there are the fewer of them Newton's method reads. Its dense
-    algebra grows with d³ and with rows × d²; where sweeping turns out to be hard, the
-    coordinate solver hands over to it. Along a path Newton's method needs but a few
-    steps from point to point.
+    They are where single samples move w little, Σc_i‖z_i‖² says how much in all, and
+    where dense algebra is out of place.
     """
     rows, d = problem.rows, problem.rows.d
-    algebra = 0.0 if d <= FEW_FEATURES else _algebra(problem)
-    easy = _EASY_QUICK if along_path or smoothing_pays(problem) else _EASY
-    if not along_path and _noise_outweighs_penalty(problem):
-        easy *= _EASED_BY_NOISE
-    if float(problem.weights @ rows.norms() ** 2) <= easy * d:
+    if float(problem.weights @ rows.norms() ** 2) <= _EASY * d:
         return True
-    return algebra > (1 if along_path else _HARD_SECONDS)
-
-
-def _noise_outweighs_penalty(problem: Problem) -> bool:
-    """Whether the curvature Σα_iρ_i/‖w‖ of the noise is far above that of ½‖w‖².
-
-    With α_i = c_i and a w of usual length, √d over that of the rows.
-    """
-    rows, moved = problem.rows, problem.weights * problem.radii
-    curvature = float(moved @ rows.norms()) / rows.d**0.5
-    return curvature * LITTLE >= 1.0
+    return d > FEW_FEATURES and _algebra(problem) > 1
 
 
 def _algebra(problem: Problem) -> float:
