@@ -42,8 +42,8 @@ from wideberth.problem.arrays import (
 from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES, EPS, power_of_two
 from wideberth.problem.rows import Passes, Rows, as_rows, gamma
 
-#: Size that r_i(w) is rounded off by, relative to that of the set times ‖w‖: a choice
-#: that leaves δ_i where it is but for a w that the set hardly sees.
+#: Smoothing of r_i(w), relative to the size of the set times ‖w‖: a choice that changes
+#: δ_i only where r_i(w) is nearly 0.
 _LEAST_SIZE = 1e-10
 
 
@@ -413,7 +413,7 @@ class Boxes(_PerCell):
     """Tolerances; the table holds them.
 
     Lopsided ones, from −e⁻ to e⁺, have half their widths in the table and both ends in
-    `sides`. The set is even about its middle, `offsets`, and solvers see it there.
+    `sides`. A `Problem` moves rows by `offsets` to the middles: boxes are even there.
     """
 
     sides: np.ndarray | None = None  # e⁻ and e⁺, (2, n, d)
@@ -469,7 +469,7 @@ class Boxes(_PerCell):
         return self.dense * np.sign(w)
 
     def tangents(self, z, radii, w):
-        """Exact signs above; |z_i| + ρ_ie_i bounds the fall, with no bend."""
+        """The slope at w bounds the rise, ‖|z_i| + ρ_ie_i‖ the fall; nothing bends."""
         e = radii[:, None] * self.dense
         rise = np.sqrt(squares(z - e * np.sign(w)))
         fall = np.sqrt(squares(np.abs(z) + e))
@@ -509,7 +509,7 @@ class Boxes(_PerCell):
         table = _as_table(self.table.X @ abs(linear).T)
         same, other = (part.maximum(0).T for part in (linear, -linear))
 
-        def carried(sides):  # what decreases with a feature changes its sides
+        def carried(sides):  # a negative factor exchanges the sides
             pairs = zip(sides, sides[::-1], strict=True)
             return np.stack([own @ same + opposite @ other for own, opposite in pairs])
 

@@ -217,10 +217,10 @@ class SumOfEllipsoids(SumOfSets):
     def closest(self, d, near=None, rough=False, worth=0.0):
         """By descent on majorants, which ends near the shortest v.
 
-        It takes the gradients at `near` where those fit it. Steps creep where some
-        r_i(w) is next to 0 or the a_i are large. There a step of Newton's method
-        follows each of them, as long as it leads to a shorter v; where it does not, it
-        is tried again after twice as many steps.
+        If v with the δ_i at `near` is close to `near`, it is the answer. Steps are
+        slow where some r_i(w) is nearly 0 or the a_i are large. Then a step of Newton's
+        method follows each of them, while it leads to a shorter v; where it does not,
+        it is tried again after twice as many steps.
         """
         near = None if near is None or not near.any() else near
         stalled = _CLOSE if rough or near is None else _STALLED
@@ -310,7 +310,7 @@ class SumOfEllipsoids(SumOfSets):
 
 
 def ratio(a, sizes: np.ndarray) -> np.ndarray:
-    """a/sizes, 0 where a size is: such a set is a point as far as w can see."""
+    """a/sizes, and 0 where a size is 0: such a set does not move along w."""
     if is_foreign(sizes):
         xp = namespace(sizes)
         return xp.where(sizes > TINY, a / at_least(TINY, sizes), 0.0)

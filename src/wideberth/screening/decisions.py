@@ -94,10 +94,9 @@ def null_point(problem: Problem) -> PrimalPoint:
 
 
 def tells_something(point: PrimalPoint, null: PrimalPoint) -> bool:
-    """Whether a primal point is of any use beside w = 0: as a start, or for a region.
+    """Whether a primal point tells more than w = 0, as a start or for a region.
 
-    Any point may be given for either. One that is worse than w = 0 by a factor of
-    10¹⁶, or that overflows, puts the optimum nowhere that w = 0 does not.
+    A point that is worse than w = 0 by a factor of 10¹⁶, or overflows, does not.
     """
     return EPS * point.value <= null.value
 
@@ -182,8 +181,8 @@ def _first_reaching(
 ) -> float:
     """The least place at which `start` and the weights up to there come to `level`.
 
-    −∞ where the start does, or no place. Only places in the interval `near` are sorted
-    where the sums at its ends show that the answer is there.
+    −∞ if `start` is there already, or if no place gets there. Where the sums at the
+    ends of the interval `near` show that the answer is inside, only that is sorted.
     """
     if start >= level:
         return -np.inf
@@ -204,12 +203,12 @@ def screen_at_hand(problem: Problem, pair: Pair, region: str) -> Partition:
 
     A solver knows the margins at its primal point w, and those at w(α) only by a
     product. The optimum is in a ball about a multiple of w, too (`scaled_ball`), over
-    which the separable test reads no row. Other tests over the `region` are narrower,
-    and read rows. Their bounds move by no less than r(‖z_i‖ − L_i)/√(1 + κL²), r the
-    radius of the midpoint ball, L the Lipschitz constant of the shape and κ its
-    curvature (§4.3'), so they can decide none but samples that are farther than this
-    from their target. If these are more than a tenth of all, their rows are read; those
-    in another array library are not.
+    which the separable test reads no row. Other tests over the `region` have narrower
+    bounds, and read rows. Half of their width is at least r(‖z_i‖ − L_i)/√(1 + κL²), r
+    the radius of the midpoint ball, L the Lipschitz constant of the shape and κ its
+    curvature (§4.3'). So they can decide only samples that are farther than this from
+    their target. Where these are more than a tenth of all samples their rows are read,
+    but for rows of another array library.
     """
     ball = (gap_ball if region == "gap" else scaled_ball)(problem, pair)
     lower, upper = separable(problem, ball)(slice(None))

@@ -432,8 +432,8 @@ def _grown(values, t: float, rate):
 def check_memory(problem: Problem) -> None:
     """Refuse a problem whose steps would need too much memory.
 
-    Systems are as large as the weights are many, or the rows, if these are fewer; sets
-    per sample count each row twice, boxes among them each weight.
+    Systems have as many unknowns as there are weights or rows, whichever are fewer.
+    With sets per sample rows count twice (ellipsoids), or weights do (boxes).
     """
     n, weights, noise = problem.n, problem.rows.d, problem.noise
     rows = n
@@ -462,10 +462,10 @@ def even_barrier(problem: Problem) -> np.ndarray:
 def class_barrier(problem: Problem) -> np.ndarray | None:
     """The typical weight of each row's class; that of the heavier class is 1.
 
-    Samples hold a rare class whole, and stand for the other one by few rows of large
-    weight; the rare one's barriers would be so weak beside the others that steps end at
-    them at once. A row that is much heavier than its class stands for many, and counts
-    for as many. None where problems are small and their classes about even.
+    A sample holds all rows of a rare class, and few rows of large weight of the other
+    class. Otherwise the barriers of the rare class would be so weak that they cut
+    steps short. A row that is much heavier than its class stands for many rows, and
+    keeps its weight. None for small problems whose classes weigh about the same.
     """
     upper, weights = problem.y > 0, problem.weights
     sides = [side for side in (weights[upper], weights[~upper]) if side.size]
