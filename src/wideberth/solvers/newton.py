@@ -1,4 +1,4 @@
-"""Newton's method under the contract of `base.py`."""
+"""Newton's method as a solver: which of its forms a problem takes."""
 
 from __future__ import annotations
 

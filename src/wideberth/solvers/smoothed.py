@@ -1,7 +1,7 @@
 """Newton's method on a smoothed hinge: few Gram matrices, none of them of all rows.
 
     min P_h(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i φ_h(u_i),
-    u_i = 1 − ⟨w,z_i⟩ − y_i b + ρ_iΩ(w),
+    u_i = m_i − ⟨w,z_i⟩ − y_i b + ρ_iΩ(w),
     φ_h(u) = max_{0≤a≤1} au − ½h(a−½)² + h/8,   which is [u]_+ where |u| ≥ h/2
 
 The maximiser a = clip(u/h + ½, 0, 1) makes α_i = c_i a_i a dual point of the problem
