@@ -367,8 +367,9 @@ class Screener:
         """Decide from points of the current problem, and shrink it if that pays.
 
         Returns the mask of its samples that are kept, or None if it stays as it is.
-        The decided share must exceed `least`. It must also repay the copy of the rows
-        that are left: in the reads since the last copy, and in those `ahead`.
+        The share decided must exceed `least`. It must also repay the copy of the rows
+        that are left: it times the reads since the last copy, or `ahead` if those are
+        fewer, is at least `COPY_READS`.
         """
         self.looks += 1
         if self.region is None or not self._repays(1.0, least, ahead):
@@ -386,9 +387,9 @@ class Screener:
     ) -> bool:
         """Whether a proof of this gap at w = w(α) would probably let `update` shrink.
 
-        For solvers that pay for a proof with a read of the rows. It takes the ball of
-        radius √gap about w (theory §4.2), reads no row and decides nothing. A point
-        that promises nothing counts as one that was handed in.
+        For solvers whose proofs cost a read of the rows. It takes the ball of radius
+        √gap about w (theory §4.2), reads no row and decides nothing. A point that
+        promises nothing counts as one that was handed to `update`.
         """
         self.looks += 1
         problem = self.problem

@@ -50,9 +50,8 @@ SETTLED_MOVES = 5.0
 class Shrinking:
     """One run on the rows `members` of a problem `whole`, to the relative gap `goal`.
 
-    They form `problem`. The mask `kept` has those that never leave. A primal value
-    below `lowest` ends the run: rows outside are at the wrong bound then. `forks` are
-    the points at which rows left.
+    They form `problem`; those of the mask `kept` never leave. A primal value below
+    `lowest` ends the run: rows outside are at the wrong bound. Rows left at `forks`.
     """
 
     whole: Problem
@@ -331,8 +330,8 @@ def solve_where_tied(
 ) -> OnPath | None:
     """The solution by the central path of a sample with many rows on the margin.
 
-    None where the solution `found` on the sample has few, or the path does not lead to
-    the tolerance. It begins with the smallest sample, and follows larger ones.
+    None where the solution `found` on the sample has few there, or the path misses the
+    tolerance. A path that led to `found`, on a sample of the sample, is continued.
     """
     path = found.path if isinstance(found, OnPath) else None
     if path is None and (is_sampled(sample) or not is_tied(sample, found)):
