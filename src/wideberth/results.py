@@ -85,11 +85,10 @@ class Solution:
     decided : pair of boolean arrays of shape (n,), or what computes them
         `removed` and `saturated`.
     trace : list of dict
-        One entry for every point whose gap is known: proven, or between two proofs of
-        sweeps but for the rounding of what they update. "free", "saturated" and
-        "removed" count what sweeps have decided about samples, of equal ones about one
-        each; of data in chunks the rows of the working set, and those taken to be at
-        α = c and at 0.
+        One entry for every point whose gap is known: proven, or estimated by sweeps
+        between two proofs. "free", "saturated" and "removed" count the samples that
+        sweeps have decided, or not, equal ones once; of data in chunks the rows of the
+        working set, and those taken to be at α = c and at 0.
     notes : tuple of Warning
         The warnings that came with it.
     classes : array of shape (2,)
@@ -532,7 +531,7 @@ def shortfall(certificate: Certificate, tol: float) -> str:
 
 
 def who_is_to_blame(certificate: Certificate, tol: float) -> str:
-    """Rounding, where its bound alone exceeds what must be proven; else the solver."""
+    """Rounding, if its bound alone exceeds what must be proven; else the solver."""
     if not certificate.rounding <= max(tol, PROVABLE) * certificate.primal:
         return "rounding forbids more"
     return "the solver came no further"

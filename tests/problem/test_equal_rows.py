@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from wideberth import Problem, path, solve
 from wideberth.problem import merge
-from wideberth.problem.merge import distinct, merge_equal_rows, summed
+from wideberth.problem.merge import distinct, group_weights, merge_equal_rows
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
 from wideberth.solvers.batches import FirstPass, InMemory
@@ -260,7 +260,7 @@ def test_weights_of_merged_samples_are_within_the_roundings_counted(many):
     label = np.concatenate((np.zeros(many, dtype=np.int64), np.arange(1, 1000)))
     weights = np.full(label.size, 2.0**-53 * (1 + 2.0**-20))
     weights[:100] = 1.0  # some in every part of the sum
-    sums, chain = summed(weights, label, 1000)
+    sums, chain = group_weights(weights, label, 1000)
     exact = sum(map(Fraction, weights[:many].tolist()), Fraction(0))
     off = abs(Fraction(float(sums[0])) - exact) / exact
     roundings = Fraction(gamma(chain - 4))  # the others are those of α
@@ -273,7 +273,7 @@ def test_rows_split_by_labels_count_the_roundings_of_their_own_weights():
     problem = replace(Problem.from_data(X, y, sample_weight=weights), chain=3.0)
     shared = distinct(problem.with_labels(np.ones(problem.n)), 1.0)
     split = shared.with_labels(problem.y, problem.classes)
-    found, roundings = summed(weights, split.label, split.problem.n)
+    found, roundings = group_weights(weights, split.label, split.problem.n)
     np.testing.assert_array_equal(split.problem.weights, found)
     assert split.problem.chain == 3.0 + roundings
     again = split.with_labels(-problem.y, problem.classes)

@@ -130,7 +130,7 @@ class Certificate:
     def meets(self, tol: float) -> bool:
         """Whether a solver may stop: `tol` is proven, or rounding alone forbids it.
 
-        No step lowers the rounding. A gap of a tenth of `tol` leaves the rest of it to
-        that, and to those who can bound it more sharply (`attempts.py`).
+        No step lowers the rounding. A gap of a tenth of `tol` is enough: the rest is
+        left to rounding, which `attempts.py` may bound more sharply.
         """
         return self.proves(tol) or self.gap <= LITTLE * tol * self.scale

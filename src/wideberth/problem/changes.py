@@ -223,8 +223,8 @@ def presolve(
     """The problem in units that suit float64.
 
     `size` is ‖X‖ (Frobenius), or infinite where it is not known; `axes` is the basis
-    that its rows were turned to. Its weights will be multiplied by `factor`; None where
-    that is not known yet.
+    that its rows were turned to. The largest C of a path is `factor`, by which weights
+    will be multiplied; None where it is not known yet.
     """
     heaviest = 0.0 if factor is None else factor * float(problem.weights.max())
     entries = problem.n * problem.rows.d  # ‖X‖ may show already that they are usual

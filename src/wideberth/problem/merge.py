@@ -85,7 +85,7 @@ class Merged:
         if places.size > problem.n:
             problem = problem.take(places)
         problem = problem.with_labels(np.where(upper, 1.0, -1.0), classes)
-        weights, chain = summed(self.weights, label, places.size)
+        weights, chain = group_weights(self.weights, label, places.size)
         problem = replace(problem, weights=weights, chain=self.chain + chain)
         return Merged(problem, label, self.weights, self.chain)
 
@@ -138,9 +138,9 @@ def join(parts: list[Problem]) -> Problem:
 
 
 def merge_equal_rows(problem: Problem) -> Merged | None:
-    """The problem on distinct rows; None where a look at some rows sees few equal.
+    """The problem on distinct rows; None where few of a sample of rows are equal.
 
-    Nor are few rows merged, which are solved in milliseconds, or foreign ones.
+    None, too, for few rows, which are solved in milliseconds, and for foreign ones.
     """
     if problem.n < FEW_ROWS or is_foreign(problem.y) or not _may_repeat(problem):
         return None
@@ -148,7 +148,7 @@ def merge_equal_rows(problem: Problem) -> Merged | None:
 
 
 def merge_chunk(problem: Problem) -> Merged | None:
-    """The same for a part of the data; a small one, such as the last, as it is."""
+    """The same for a chunk of the data; a small one, as the last may be, is kept."""
     if problem.n < FEW_ROWS and not is_foreign(problem.y):
         label = np.arange(problem.n)
         return Merged(problem, label, problem.weights, problem.chain)
@@ -156,21 +156,21 @@ def merge_chunk(problem: Problem) -> Merged | None:
 
 
 def distinct(problem: Problem, share: float = COPY_SHARE) -> Merged | None:
-    """The problem on distinct rows, by a look at all rows.
+    """The problem on distinct rows; None where these are more than a share of all.
 
-    None where these are more than a share of all.
+    All rows are looked at.
     """
     found = group_samples(problem, int(share * problem.n))
     if found is None:
         return None
     label, first = found
-    weights, chain = summed(problem.weights, label, first.size)
+    weights, chain = group_weights(problem.weights, label, first.size)
     chain += problem.chain
     merged = replace(problem.take(first), weights=weights, chain=chain)
     return Merged(merged, label, problem.weights, problem.chain)
 
 
-def summed(weights: np.ndarray, label, m: int) -> tuple[np.ndarray, float]:
+def group_weights(weights: np.ndarray, label, m: int) -> tuple[np.ndarray, float]:
     """C_g = Σ_{i∈g} c_i, and the most roundings that C_g and α_i went through.
 
     Equal weights are counted. Others are summed in two levels, since one row may stand
@@ -204,10 +204,10 @@ def _may_repeat(problem: Problem) -> bool:
 
 
 def group_samples(problem: Problem, most: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """The group of every sample, of those equal to it, and the first of each group.
+    """Groups of equal samples: the number of each sample's, and the first of each.
 
-    None where there are more than `most` groups. Without an intercept only z_i matters:
-    −x_i of the other class is x_i.
+    None where there are more than `most` groups. Without an intercept only z_i = y_ix_i
+    matters: x_i is equal to −x_i of the other class.
     """
     n, ones = problem.n, np.ones(problem.n)
     if n > np.iinfo(np.int32).max:
@@ -288,7 +288,7 @@ class Groups:
         return self.problem.n
 
     def within(self, grouping: Grouping) -> Groups:
-        """With no more single rows than may be."""
+        """With at most as many single rows as the grouping allows."""
         if self.n <= grouping.singles:
             return self
         last = np.partition(self.order, grouping.singles)[grouping.singles]
@@ -298,7 +298,7 @@ class Groups:
         """Merge what comes after `last` in the order to a share of the batch's rows."""
         far = np.flatnonzero(self.order > last)
         quota = max(int(share * self.label.size), self.kinds)
-        if far.size <= 2 * quota:  # groups are not paired for the sake of a few rows
+        if far.size <= 2 * quota:  # few rows beyond the quota: not worth merging
             return self
         near = np.flatnonzero(self.order <= last)
         kind = self.kind[far]

@@ -417,7 +417,7 @@ class Problem:
     def stretched(self, dual: DualPoint, sharp=False) -> DualPoint:
         """The best feasible multiple tα, D(tα) = tΣα_im_i − ½t²(‖w‖² + λ_b b²).
 
-        The same point beside a penalty or folded samples, which would not follow it.
+        The same point beside a penalty or folded samples, which do not scale with α.
         """
         if self.folded is not None or self.penalty > 0:
             return dual
@@ -501,7 +501,7 @@ class Problem:
         return 0.0 if self.folded is None else getattr(self.folded, name)
 
     def axes_error(self, rows=slice(None)):
-        """Bound on the change of ψ_i(w) by the rotation to principal axes, ÷ ‖w‖.
+        """Bound on how far the rotation to principal axes changes ψ_i(w), ÷ ‖w‖.
 
         T‖z_i‖ for the rows, and the error of the noise's axes (`noise/factors.py`).
         """

@@ -49,8 +49,8 @@ class Control:
 
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
     `screening` names the safe region that decides about samples, or is None; `random`
-    is the only source of random numbers. `rows_needed` are the rows of the last working
-    set, where the first one was too small. `solver` names the one that is at work.
+    is the only source of random numbers. `rows_needed` is the size of the last working
+    set, and 0 where the first was enough. `solver` names the one that is at work.
     """
 
     tol: float = 1e-6
@@ -114,7 +114,7 @@ class Control:
         return judged
 
     def record(self, passes: float, certificate: Certificate, counts) -> None:
-        """Note a certified point, or what comes near one where a proof costs a product.
+        """Note a point whose gap is known, by a proof or by the estimate of sweeps.
 
         The callback may ask to stop by returning True.
         `counts` are the numbers of free, saturated and removed samples.
@@ -172,7 +172,7 @@ class Options:
             _ = Random(seed).generator  # or a refusal, before anything is done
 
     def control(self, problem: Problem | None = None) -> Control:
-        """What a run on a problem goes by; on small data it aims beyond its tolerance.
+        """The limits of a run; on small data its `aim` is below the tolerance.
 
         Not under sets per sample, where every digit costs steps over all cells.
         """
@@ -207,8 +207,8 @@ class Solver(ABC):
         Whether starts along paths are predictions of the next solution. Otherwise they
         are the solution before, and the samples that it decides are handed over.
     quick : bool
-        Whether a solution of a small table takes no longer than the values of a few
-        points do; a prediction is then the line through the solutions before.
+        Whether small tables are solved in the time of evaluating a few points; then
+        the only prediction is the line through the last two solutions.
     """
 
     name: str
@@ -264,8 +264,8 @@ class Solver(ABC):
 class Best:
     """The best primal and the best dual point of a run that screens while it goes.
 
-    Screening never raises a primal value, so points of earlier, larger problems may
-    only look worse than they are.
+    Screening never raises the primal value of a point: values of points found before,
+    on larger problems, are upper bounds.
     """
 
     screener: Screener

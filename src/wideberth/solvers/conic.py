@@ -1,7 +1,7 @@
 """The robust SVM as a second-order cone program, through CVXPY (theory §6.3).
 
     min ½‖w‖² + ½λ_b b² + Σ c_i ξ_i
-    s.t. ξ_i ≥ 1 − ⟨w,z_i⟩ − y_i b + ρ_i t,   ξ ≥ 0,   Ω(w) ≤ t
+    s.t. ξ_i ≥ m_i − ⟨w,z_i⟩ − y_i b + ρ_i t,   ξ ≥ 0,   Ω(w) ≤ t
 
 Clarabel is the accurate oracle of the tests; SCS with `PAPER_OPTIONS` is the baseline
 of the paper. The multipliers of the hinge constraints are α. Needs the extra `conic`.

@@ -50,7 +50,7 @@ _MOST_ENTRIES = 1 << 20
 
 @dataclass(frozen=True)
 class Cost:
-    """What it costs to work on a problem."""
+    """Costs of the work on a problem, in entries swept."""
 
     problem: Problem
 
@@ -95,9 +95,9 @@ class Cost:
 
     @property
     def newton_at_once(self) -> bool:
-        """Whether Newton's method costs no more than sweeps over easy data.
+        """Whether Newton's method costs no more than sweeps would if data were easy.
 
-        It is the more exact of the two then, at no cost.
+        It is preferred then, being the more exact of the two.
         """
         entries, n = self.problem.rows.entries(), self.problem.n
         easy = self.sweeps(_EPOCHS * entries, _EPOCHS * n)
@@ -105,7 +105,7 @@ class Cost:
 
     @property
     def screening(self) -> float:
-        """A certificate, and what it decides."""
+        """A certificate, and the decisions about rows that follow from it."""
         return 2 * self.product + _NEWTON_ROW * self.problem.n + _COMPILED_CALLS
 
     def sweeps(self, entries: float, rows: float) -> float:

@@ -1,4 +1,4 @@
-"""About where the slacks of a problem are, by steps that share one matrix.
+"""Rough slacks of a problem, by a few steps that share one factorised matrix.
 
 The alternating direction method of multipliers (Boyd et al., Found. Trends Mach. Learn.
 2011) on min ½⟨x,Qx⟩ + Σc_i[s_i]_+ with s_i = u_i(x), rows e_i = (x_i, 1), x = (w, b)
@@ -13,7 +13,8 @@ replaced by the parabola that touches it from above at the last x, whose curvatu
 β = Σα_iρ_i/Ω. With TᵀMT = I and TᵀDT = diag(δ), where M is the rest of the matrix, its
 inverse is T diag(1/(1+βδ)) Tᵀ.
 
-A few steps do not lead to x, but most rows are on their side of the margin then.
+A few steps do not lead to x, but most rows are on their side of the margin then. The
+arrays below hold y_i times what is called s_i, u_i, g_i, a_i and m_i here.
 """
 
 from __future__ import annotations
@@ -25,8 +26,7 @@ from wideberth.problem.limits import COARSE, LITTLE, TINY
 
 #: Metric τ of the rows (flat from 0.1 to 0.3 on digits and wine).
 _METRIC = 0.2
-#: Factor by which each step is taken too far, as is usual in this method (Boyd et al.,
-#: §3.4.3: 1.5 to 1.8).
+#: Over-relaxation of the steps (Boyd et al., §3.4.3: 1.5 to 1.8).
 _RELAXATION = 1.7
 #: Number of steps (digits and 20 000×50, ten classes: 10 and 20 take a tenth longer).
 _STEPS = 15

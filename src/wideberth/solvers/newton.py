@@ -1,4 +1,4 @@
-"""Newton's method under the contract of `base.py`."""
+"""Newton's method as a solver: which of its forms a problem takes."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from wideberth.solvers.smoothed import is_smooth, solve_smoothed
 if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
 
-#: Passes over all rows that their Gram matrix takes the time of, up to which it is
-#: cheap: with fewer features rows are often tied, which a smoothed hinge minds (tables
-#: of 38 to 129 columns with categories take two to seven times as long with it, those
-#: of 300 numbers half as long).
+#: Cost of a Gram matrix of all rows, in passes over them, up to which no hinge is
+#: smoothed: with so few features many rows may be tied at the margin (tables of 38 to
+#: 129 columns with categories take two to seven times as long with a smoothed hinge,
+#: those of 300 numbers half as long).
 _GRAM_PASSES = 16.0
-#: Passes over all rows that a Gram matrix of a sample may take the time of; with more,
-#: a smoothed hinge is quicker than the solution of the sample (200 000×100, at 2.6, is
-#: even, 100 000×100, at 5, and 150 000×200, at 6, are 1.3 and 1.6 times as quick).
+#: Cost of a Gram matrix of a sample, in passes over all rows, beyond which a smoothed
+#: hinge is quicker than the solution of the sample (200 000×100, at 2.6, is even,
+#: 100 000×100, at 5, and 150 000×200, at 6, are 1.3 and 1.6 times as quick).
 _SAMPLE_PASSES = 4.0
 
-#: Rows of the first working set for each that would have been enough before (flat from
-#: 1.5 to 2; paths take up to a tenth more steps at 1.2, passes at 2.5).
+#: Size of the first working set, relative to what would have been enough at the point
+#: before (flat from 1.5 to 2; paths take a tenth more steps at 1.2, passes at 2.5).
 WALK_RESERVE = 1.5
 
 
 class Newton(Solver):
     """Interior-point Newton steps on few of the rows.
 
-    `driver.py` goes on from a point or from nothing, `smoothed.py` where rows and
-    features are many; with more features than rows all is in the span of the rows.
+    By `driver.py`; where rows and features are many, `smoothed.py` comes first. With
+    more features than rows, under ℓ2 noise, w is sought in the span of the rows.
     """
 
     name = "newton"
@@ -63,9 +63,9 @@ class Newton(Solver):
     predicted = True
 
     def run(self, problem, control, start=None, decided=None):
-        """Start from a sample of the rows, where there is no other start.
+        """Solve from `start`, or from a sample of the rows.
 
-        With many rows a sample tells more of them than a user's start.
+        With many rows a sample is better than a start of unknown quality (`rows` None).
         """
         spanned = span_of_rows(problem)
         if spanned.basis is not None:
@@ -92,8 +92,8 @@ class Newton(Solver):
 def _band(start: WarmStart) -> float | SamplingError:
     """How far from the margin at a start rows are taken into the first working set.
 
-    So far that some more rows lie within than were enough before; infinitely far where
-    a smaller copy would hold most rows, as where many are tied.
+    So far that `WALK_RESERVE` times the rows that were enough before lie within;
+    infinitely far where that is most rows, as where many are tied.
     """
     slack, rows = start.point.slack, start.rows
     if rows is None:

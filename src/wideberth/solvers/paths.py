@@ -62,9 +62,9 @@ class Found:
 class Sequence:
     """Solves the points of a grid one after the other; see `points`.
 
-    `units` holds the problem of weights C = 1 and radii of factor 1; `control` the
-    limits of a point, and the deadline of all. Without `proofs` the samples that final
-    certificates decide are not asked for.
+    `units` is the presolved problem at C = 1 and factor 1 on the radii. `control` has
+    the limits of each point, and the deadline of all. Without `proofs` nobody asks
+    which samples the final certificates decide.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Sequence:
         return replace(found, descended=descended)
 
     def _found(self, problem, outcome, decided, control, spent: float) -> Found:
-        """A point, with what computes the samples it decides if that may be asked."""
+        """A point of the grid; `proven` computes the samples that it decides."""
         proven, region = None, self.control.screening
         if region is not None and self.proofs:
             proven = partial(screen_at_hand, problem, outcome, region)
@@ -183,7 +183,7 @@ class Sequence:
     def _decide(
         self, problem: Problem, start: WarmStart | None, C: float
     ) -> Partition | None:
-        """Samples that the solution before decides, if they are many and of use."""
+        """Samples that the start decides, if they are many and the solver uses them."""
         region, nearest = self.control.screening, self.starts.nearest
         if region is None or self.solver.predicted or start is None or nearest is None:
             return None

@@ -168,9 +168,9 @@ class DescentInMemory(Descent[Pair]):
         self.ramp, self.solver = ramp, solver
 
     def run(self, starts: int = 1, start: WarmStart | None = None) -> Descended[Pair]:
-        """The best of the first so many starts, of those that the data has.
+        """The best end of the first `starts` of `STARTS`, those that the data has.
 
-        Where a start is given it is the only one.
+        Where a `start` is given it is the only one.
         """
         if start is not None:
             return self.go_on(self.beyond(start.point, start.alpha), "init")
@@ -261,7 +261,7 @@ class DescentInMemory(Descent[Pair]):
         return replace(left, changed=not np.array_equal(left.samples, before.samples))
 
     def round(self, left, tol):
-        """To the tolerance asked for, where the start meets a rougher one."""
+        """To `tol`, or to the tolerance of the run where the start meets `tol`."""
         rest, start = self.ramp.rest(left.samples), None
         if left.point is not None:
             start = carry(rest, left.point, left.alpha)
@@ -278,10 +278,10 @@ class DescentInMemory(Descent[Pair]):
     def _solve(
         self, problem: Problem, tol: float, cost: float, start: WarmStart | None
     ) -> Pair:
-        """Solve a convex problem; to the tolerance asked for by all means there are."""
+        """Solve a convex problem; with second attempts if `tol` is that of the run."""
         rough = tol > self.control.tol
         changes: dict[str, float | None] = {"tol": tol}
-        if rough:  # its gap decides hardly a sample
+        if rough:  # a rough gap decides hardly any sample
             changes |= {"aim": np.inf, "screening": None}
         solve = partial(self.solver.solve, start=start)
         with self.one_round(cost, **changes) as inner:
@@ -298,9 +298,9 @@ class DescentInMemory(Descent[Pair]):
 
 
 class DescentInChunks(Descent[Driver]):
-    """Descent over chunks; every round is a search over all rows and one more pass.
+    """Descent over chunks; every round is a run of the driver and one more pass.
 
-    The first of its `passes` hands over a sample of the rows, on which it begins.
+    It begins on the sample of the rows that the first of its `passes` handed over.
     """
 
     def __init__(self, chunks: Batches, level: float, control: Control):
@@ -325,7 +325,7 @@ class DescentInChunks(Descent[Driver]):
         return self._left_out(there, here)
 
     def round(self, left, tol):
-        """Search the rows that are not left out; keep the point before if need be."""
+        """Run the driver on the rows kept; the point before counts if it is lower."""
         here = Beyond(self.level, left.point.w, left.point.b)
         with self.one_round(left.cost, tol=tol) as inner:
             search = Driver(self.chunks.without(here), inner)

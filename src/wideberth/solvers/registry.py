@@ -10,11 +10,7 @@ from __future__ import annotations
 from math import inf
 
 from wideberth.problem import Problem
-from wideberth.problem.limits import (
-    CACHED_ENTRIES,
-    FEW_FEATURES,
-    MOSTLY_ZERO,
-)
+from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOSTLY_ZERO
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
 from wideberth.solvers.columns import FewColumns
@@ -25,13 +21,13 @@ from wideberth.solvers.sampling import sample_size
 from wideberth.solvers.small import Small, is_small
 from wideberth.solvers.sweeps import Coordinate, SweepsFirst
 
-#: The package's own solvers, in the order in which "auto" prefers them.
+#: The package's own solvers, in the order in which "auto" asks whether they fit.
 _BUILT_IN: dict[str, Solver] = {
     solver.name: solver for solver in (Newton(), Coordinate(), FewColumns(), Conic())
 }
-#: Newton's method where "auto" chooses it for small problems.
+#: What "auto" takes for small problems, "newton" to users.
 _SMALL = Small()
-#: Where "auto" begins with sweeps.
+#: What "auto" takes under Euclidean noise, "coordinate" to users.
 _SWEEPS = SweepsFirst()
 _ADDED: dict[str, Solver] = {}
 
@@ -102,12 +98,13 @@ def choose_solver(
     solver: str | Solver = "auto",
     along_path: bool = False,
 ) -> Solver:
-    """The solver asked for; for "auto" the first that supports the problem.
+    """The solver asked for; "auto" is the first of these that fits.
 
-    Small problems take the compiled steps of `small.py`, where these cost no more than
-    sweeps. Elsewhere it begins with sweeps under Euclidean noise, which change over to
-    Newton's method where that is predicted to be quicker. Along a path Newton's method
-    begins, with predictions, but for paths that are easy to sweep.
+    1. Small problems: `Small`, unless sweeps are cheaper where 2. applies.
+    2. Euclidean noise, not along a path: sweeps, and then Newton's method if need be.
+    3. Wide data under boxes: few columns, or Newton's method if most of them count.
+    4. Paths that are easy to sweep: sweeps.
+    5. The first solver that supports the problem: as a rule Newton's method.
     """
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)
@@ -134,38 +131,38 @@ def choose_solver(
 
 
 def _is_wide(problem: Problem) -> bool:
-    """Whether dense algebra of all features is out of place."""
+    """Whether there are more features than rows, or most entries are 0."""
     rows, n, d = problem.rows, problem.n, problem.rows.d
     return d > n or rows.entries() <= MOSTLY_ZERO * n * d
 
 
 def _leaves_out_many(problem: Problem) -> bool:
-    """Whether boxes may leave out many features, or all of them are too many.
+    """Whether boxes may leave out many features, or dense algebra is too slow.
 
-    One-hot columns beside a few measurements have no noise, and keep their weights.
+    Columns without noise, as one-hot ones beside measurements, are not left out.
     """
     d = problem.rows.d
     noise = problem.noise
     noisy = not noise.proportional or noise.shape.degrees(d) > FEW_FEATURES
-    return noisy or _algebra(problem) > 1
+    return noisy or _gram_cost(problem) > 1
 
 
 def _easy_to_sweep(problem: Problem) -> bool:
     """Whether sweeps over the samples are quicker than Newton's method on a path.
 
-    They are where single samples move w little, Σc_i‖z_i‖² says how much in all, and
-    where dense algebra is out of place.
+    They are where single samples move w little, as Σc_i‖z_i‖² tells, and where dense
+    algebra is too slow.
     """
     rows, d = problem.rows, problem.rows.d
     if float(problem.weights @ rows.norms() ** 2) <= _EASY * d:
         return True
-    return d > FEW_FEATURES and _algebra(problem) > 1
+    return d > FEW_FEATURES and _gram_cost(problem) > 1
 
 
-def _algebra(problem: Problem) -> float:
-    """Cost of the Gram matrix of a sample, in that of one which is still quick.
+def _gram_cost(problem: Problem) -> float:
+    """Cost of a Gram matrix of a sample of the rows; up to 1 it is quick.
 
-    Infinite where its factor costs more than what is summed.
+    Infinite where its factor costs more than the matrix and a product.
     """
     cost, n, d = Cost(problem), problem.n, problem.rows.d
     gram = cost.gram(min(n, sample_size(n, d)))

@@ -1,11 +1,10 @@
 """Small problems: the compiled interior-point method, then the certificate.
 
-A table that fits a cache costs NumPy's calls, not arithmetic. Such problems go to
-`kernels/interior.pyx` in one call, without screening and rounds. It leaves rows out
-itself, once they are clearly on one side of the margin, and takes them back where that
-was wrong. Where slacks are about known it begins with the rows nearest to the margin:
-from points of this or of a neighbouring problem, or on larger tables from
-`estimate.py`.
+On small tables NumPy's calls take longer than arithmetic. Such problems go to
+`kernels/interior.pyx` in one call, without screening and rounds. The kernel leaves out
+rows that are clearly on one side of the margin, and takes them back where that was
+wrong. Where slacks are about known, from a start or by `estimate.py`, it begins with
+the rows nearest to the margin.
 
 Nothing here is trusted: the pair of points that comes back is evaluated on the problem
 as given, and where it proves too little `driver.py` goes on.
@@ -18,11 +17,7 @@ import numpy as np
 from wideberth.kernels.interior import Kind, SmallProblem, minimise
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import is_foreign
-from wideberth.problem.limits import (
-    COPY_SHARE,
-    LITTLE,
-    MOST_STEPS,
-)
+from wideberth.problem.limits import COPY_SHARE, LITTLE, MOST_STEPS
 from wideberth.solvers.base import Control
 from wideberth.solvers.blocks import LEAST_DISTANCE, START_INSIDE
 from wideberth.solvers.cost import STEP_PRODUCTS, Cost
@@ -40,6 +35,7 @@ from wideberth.solvers.shrinking import ROWS_PER_FEATURE, SETTLED_MOVES
 #: as long, 1 797×64 and 20 000×50 up to twice and four times as long).
 _STEPPED_ENTRIES = 1 << 16
 
+#: Constants of `solvers` that the kernel takes.
 _STEERING = {
     "start_inside": START_INSIDE,
     "least_distance": LEAST_DISTANCE,
@@ -59,15 +55,15 @@ def is_small(problem: Problem) -> bool:
 
 
 def begins_with_estimate(problem: Problem) -> bool:
-    """Whether an estimate of its slacks saves a small problem time."""
+    """Whether a small problem is solved quicker from an estimate of its slacks."""
     large = problem.n * problem.rows.d > _STEPPED_ENTRIES
     return large and can_be_estimated(problem)
 
 
 class Small(Newton):
-    """Newton's method on small problems, and that of all where it does not do.
+    """Newton's method by compiled steps; by `Newton` where these prove too little.
 
-    `slack` may hold slacks to begin with.
+    `slack` are slacks to begin with, where they are about known.
     """
 
     quick = True
@@ -76,7 +72,7 @@ class Small(Newton):
         self.slack = slack
 
     def run(self, problem, control, start=None, decided=None):
-        """By the compiled method from the slacks of `start`, if there is one."""
+        """From the slacks of `start`, if there is one."""
         slack, few = self.slack, 0
         if start is not None:
             slack, few = start.point.slack, start.rows
@@ -90,8 +86,8 @@ def solve_small(
 ) -> Pair | None:
     """Solve a problem that `is_small`; None where the tolerance is not proven.
 
-    With about known slacks it begins on the rows nearest to the margin, on `few` at
-    least. It is not tried under a limit of steps that it might have to stop at.
+    Given about the right slacks it begins on the rows nearest to the margin, `few` of
+    them or more. None, too, where `max_iter` allows fewer than `MOST_STEPS` more steps.
     """
     room = 0 if control.exhausted() else control.max_iter - control.steps
     if room < MOST_STEPS:

@@ -1,7 +1,7 @@
 """Newton's method on a smoothed hinge: few Gram matrices, none of them of all rows.
 
     min P_h(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i φ_h(u_i),
-    u_i = 1 − ⟨w,z_i⟩ − y_i b + ρ_iΩ(w),
+    u_i = m_i − ⟨w,z_i⟩ − y_i b + ρ_iΩ(w),
     φ_h(u) = max_{0≤a≤1} au − ½h(a−½)² + h/8,   which is [u]_+ where |u| ≥ h/2
 
 The maximiser a = clip(u/h + ½, 0, 1) makes α_i = c_i a_i a dual point of the problem
@@ -76,8 +76,8 @@ def solve_smoothed(problem: Problem, control: Control) -> Pair:
 class Smoothed(ExtendedRows):
     """The search: steps in (w, b), the rows' e_i applied to x = (w, Ω(w), b)."""
 
-    astray = False
-    #: A Gram matrix of some rows of a band, the width and the number of rows of it.
+    astray = False  # whether a step found no way down
+    #: A Gram matrix of a sample of a band; the width of the band and its rows.
     sampled: tuple[np.ndarray, float, int] | None = None
 
     def __init__(self, problem: Problem, control: Control):
@@ -132,8 +132,8 @@ class Smoothed(ExtendedRows):
     def _narrow(self) -> bool:
         """Lower h where complementarity takes up more than half of the tolerance.
 
-        It is about proportional to h², and is to become a quarter of the tolerance.
-        Returns whether bands narrower than the new one are needed for that.
+        It is about proportional to h²; its goal is a quarter of the tolerance. Returns
+        whether h has to fall further for that.
         """
         whole = self.control.target * self.point.scale
         if 2 * self.complementarity <= whole:
@@ -301,8 +301,8 @@ class Smoothed(ExtendedRows):
     def _solve(self, inside: np.ndarray, factor: Factor) -> np.ndarray:
         """P_h''⁻¹ times the descent, by conjugate gradients with a preconditioner.
 
-        Half of the square of the residual is part of the gap of the model's α: little
-        of the tolerance, where that may be met.
+        Half of the squared residual is part of the gap of the model's α. Where that α
+        may meet the tolerance, it is made a tenth of it.
         """
         step, curvature = np.zeros_like(self.gradient), self._curvature_of(inside)
         whole, longest = self.control.target * self.point.scale, np.inf
@@ -348,9 +348,9 @@ class Smoothed(ExtendedRows):
     def _move(self, step: np.ndarray) -> bool:
         """Go to the minimum along a step; False where there is no way down.
 
-        Newton's method for a root of the slope, which rises, between bounds for it. A
-        slope that is little beside the first one may be far beyond the minimum: what is
-        left to gain behind it must be no more than what was gained.
+        By Newton's method for the root of the slope, which rises, kept within bounds.
+        It ends where the slope is a tenth of the first one, unless that is so far
+        beyond the minimum that going back may gain more than was gained.
         """
         problem, point, d = self.problem, self.point, self.problem.rows.d
         dw, db = step[:d], float(step[d]) if step.size > d else 0.0

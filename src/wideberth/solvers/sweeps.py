@@ -3,9 +3,9 @@
     max D(α) = Σm_iα_i − ½[‖d‖ − s]_+² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
     d = Σα_i z_i,  s = Σα_i ρ_i,   w(α) = (1 − s/‖d‖)_+ d
 
-The epochs are compiled (`kernels/sweeps.pyx`): they shrink, and tell about how large
-the gap is. Here they are called, a share of what was read before at a time, and after
-each call one of these is chosen by what it is predicted to cost:
+The epochs are compiled (`kernels/sweeps.pyx`): they skip rows that rest at a bound, and
+estimate the gap. Each call reads half as much as all calls before it. After each call
+one of these is chosen, by what it is predicted to cost:
 
 * *Go on*, to the tolerance.
 * *Certify.* Two products give the gap of the whole problem: to end, or to decide rows
@@ -52,16 +52,16 @@ from wideberth.solvers.starts import WarmStart
 #: Entries of X swept in one compiled call, which nothing can interrupt: a choice, some
 #: milliseconds.
 _CALL_ENTRIES = 4_000_000
-#: The same at least: a call from Python takes as long as some ten thousand.
+#: Least number of them: a call from Python takes as long as some ten thousand.
 _LEAST_ENTRIES = 10_000
 #: Least share of rows that screening must decide to make a smaller copy worth while
 #: (flat from 0.1 to 0.5).
 _LEAST_SCREENED = 0.5
-#: Rows that are maximised over jointly, in the time of 4·150³ entries of a product;
-#: without them near-copies of opposite label stay unsolved.
+#: Largest number of rows over which D is maximised jointly, at the cost of 4·150³
+#: entries; without such steps near-copies of opposite label stay unsolved.
 _BLOCK_ROWS = 150
-#: Rows of the first working set of Newton's method for each whose bound is in doubt
-#: when sweeps end; with 1.5 those that are missing cost Spambase twice the time.
+#: Size of the first working set of Newton's method, relative to the rows in doubt when
+#: sweeps end (with 1.5 too many rows are missing, and Spambase takes twice the time).
 _RESERVE = 3
 #: Largest number of rows or of features, whichever is less, at which Newton's method
 #: may take over: a choice that bounds the memory of its algebra at 18 MB (flat from 100
@@ -133,7 +133,7 @@ class _Pace:
     def left(self, goal: float) -> float:
         """What it will cost until the gap is `goal`, at the pace of the second half.
 
-        Epochs may have become cheaper since, by shrinking. 0 where nothing is known.
+        Shrinking may have made epochs cheaper since. 0 before there are two points.
         """
         now = self.points[-1]
         if now.gap <= max(goal, 0.0) or len(self.points) < 2:
@@ -147,7 +147,7 @@ class _Pace:
         return cheaper * cost * math.log(now.gap / goal) / math.log(then.gap / now.gap)
 
     def stalled(self) -> bool:
-        """Whether the gap has not been lower in the second half than in the first."""
+        """Whether the second half of the sweeps has not lowered the gap."""
         half = self.spent / 2
         first = [point.gap for point in self.points if point.spent <= half]
         second = [point.gap for point in self.points if point.spent > half]
@@ -172,10 +172,10 @@ class Ascent:
         self.screener = Screener(problem, control.screening, decided)
         self.best = Best(self.screener)
         self.cost, self.pace = Cost(problem), _Pace()
-        self.aim = 0.5 * control.tol  # relative gap to sweep to
+        self.goal = 0.5 * control.tol  # relative gap to sweep to
         self.relaxation = 1.0  # factor on λ of the proximal penalty of an intercept
-        self.looked_at = math.inf  # gap when rows were last tried to be decided
-        self.fewest = problem.n  # rows that an epoch was left with
+        self.screened_gap = math.inf  # the gap when rows were last screened
+        self.fewest = problem.n  # the fewest rows of an epoch so far
         self.entries = 0.0  # that sweeps have read
 
     def solve(self, init: np.ndarray | None) -> Pair | None:
@@ -195,7 +195,7 @@ class Ascent:
                     self._certify()
                 break
             near = self._sweep()
-            left = self.pace.left(self.aim * self.scale)
+            left = self.pace.left(self.goal * self.scale)
             if near or self.control.exhausted():
                 self._certify()
             elif self._newton_is_quicker(left):
@@ -219,11 +219,11 @@ class Ascent:
     # -- sweeps ------------------------------------------------------------------------
 
     def _enter(self, alpha: np.ndarray, d: np.ndarray | None = None) -> None:
-        """Go on with α on the problem as screened so far."""
+        """Begin sweeps at α on the problem as screened so far."""
         self._begin(DualIterate.of(self.screener.problem, alpha, d), 0.0)
 
     def _begin(self, at: DualIterate, b: float) -> None:
-        """Go on from a dual point, and from b where it is not that of α."""
+        """Begin sweeps at a dual point; b counts where it has a proximal penalty."""
         problem, self.at = self.screener.problem, at
         beta, pull = self._proximal()
         fold = 0.0 if problem.folded is None else problem.folded.total
@@ -271,23 +271,23 @@ class Ascent:
         return 1.0 / penalty, 1.0 - problem.intercept / penalty
 
     def _sweep(self) -> bool:
-        """Sweep half as much again as so far; whether the gap seems small enough."""
+        """Sweep half as much again as so far; whether the goal seems to be met."""
         control, sweeps, rows = self.control, self.sweeps, self.screener.problem.rows
         most = min(max(self.entries / 2, _LEAST_ENTRIES), _CALL_ENTRIES)
         epochs = min(control.max_iter - control.steps, MOST_STEPS)
-        entries, visited = sweeps.run(epochs, most, self.aim)
+        entries, visited = sweeps.run(epochs, most, self.goal)
         self.entries += entries
         self.at.s, self.at.balance = sweeps.s, sweeps.balance
         sweeps.penalise(*self._proximal())
         control.steps += math.ceil(visited / rows.n)
         rows.passes.add(visited)
-        # Where few rows were swept the others may have a tenth of their gap still.
+        # Rows that the last epoch skipped may have a tenth of their gap still.
         self.gap = max(sweeps.last_gap, LITTLE * sweeps.gap)
         self.fewest = min(self.fewest, sweeps.active)
         share, cost = sweeps.active / rows.n, self.cost.sweeps
         ahead = cost(share * rows.entries(), sweeps.active)
         self.pace.note(cost(entries, visited), sweeps.epochs, self.gap, ahead)
-        near = sweeps.gap <= self.aim * self.scale
+        near = sweeps.gap <= self.goal * self.scale
         if not near:
             value = sweeps.value
             nearly = Certificate(value + self.gap, value, 0.0)
@@ -297,8 +297,8 @@ class Ascent:
     # -- certificates ------------------------------------------------------------------
 
     def _certify(self) -> None:
-        """Evaluate α on the screened problem, d afresh; decide rows where that pays."""
-        problem, at, told = self.screener.problem, self.at, self.gap
+        """Prove the gap at α, with d computed anew; screen rows where that pays."""
+        problem, at, estimated = self.screener.problem, self.at, self.gap
         dual = problem.dual_at(at.alpha)
         # A copy, for sweeps go on in the array itself.
         dual = replace(dual, alpha=dual.alpha.copy())
@@ -306,14 +306,14 @@ class Ascent:
         passes = self.full.rows.passes.count
         self.control.record(passes, outcome.certificate, self.screener.counts)
         self.best.keep(outcome)
-        gap, self.looked_at = outcome.gap, outcome.gap
+        gap, self.screened_gap = outcome.gap, outcome.gap
         if outcome.meets(self.control.tol):
             return
-        near = told <= self.aim * self.scale
-        if near and problem.intercept is not None and told < LITTLE * gap:
+        near = estimated <= self.goal * self.scale
+        if near and problem.intercept is not None and estimated < LITTLE * gap:
             self.relaxation *= 0.3  # λ is what keeps the gap open
         elif near:
-            self.aim *= 0.5  # sweeps told too small a gap
+            self.goal *= 0.5  # the estimate was too small
         self.screener.looks = int(self.pace.spent / self.cost.product)
         kept = self.screener.update(outcome, _LEAST_SCREENED, self._products_ahead())
         if kept is not None or near:
@@ -325,14 +325,14 @@ class Ascent:
         """What is left to sweep, in products with all rows."""
         if not self.pace.points:
             return 0.0
-        return self.pace.left(self.aim * self.scale) / self.cost.product
+        return self.pace.left(self.goal * self.scale) / self.cost.product
 
     def _screening_pays(self, left: float) -> bool:
         """Whether a certificate costs little, and may decide many rows."""
-        self.looked_at = min(self.looked_at, self.pace.points[0].gap)
+        self.screened_gap = min(self.screened_gap, self.pace.points[0].gap)
         if self.control.screening is None or self.cost.screening > LITTLE * left:
             return False
-        return self.gap <= LITTLE * self.looked_at and left < math.inf
+        return self.gap <= LITTLE * self.screened_gap and left < math.inf
 
     # -- where sweeps are slow ---------------------------------------------------------
 
@@ -342,6 +342,7 @@ class Ascent:
         return min(self.full.n, self.full.rows.d) <= _NEWTON_SIZE
 
     def _newton_is_quicker(self, left: float) -> bool:
+        """Whether Newton's method is predicted to cost less than what is `left`."""
         if not self._newton_fits:
             return False
         whole = self.cost.newton(self.full.n)
@@ -354,13 +355,13 @@ class Ascent:
 
     @property
     def _rows_are_known(self) -> bool:
-        """Whether sweeps are so near to the optimum that they tell its working set."""
+        """Whether the gap is so small that α tells the working set of the optimum."""
         return self.gap <= LITTLE * self.scale
 
     def change_over(self, start: WarmStart | None) -> Pair:
-        """Newton's method, with the rows near the margin where the sweeps are.
+        """Newton's method from where the sweeps are, on the rows in doubt there.
 
-        Where these are most of all, or not known, it begins where the sweeps began.
+        Where these are not known, or are most rows, it begins where the sweeps began.
         """
         full, control = self.full, self.control
         control.solver = Newton.name
@@ -371,7 +372,7 @@ class Ascent:
         at = DualIterate.of(full, alpha)
         w = full.noise.shape.prox(at.d, at.s)
         slack = full.slack(w, self.sweeps.b)
-        rows = _RESERVE * int(np.count_nonzero(_in_doubt(full, slack, alpha)))
+        rows = _RESERVE * int(np.count_nonzero(_doubtful(full, slack, alpha)))
         if rows > COPY_SHARE * full.n:
             return method.run(full, control, start)
         if is_small(full):
@@ -381,14 +382,14 @@ class Ascent:
         return method.run(full, control, WarmStart(full, full.at(w), alpha, rows=rows))
 
     def _second_order_cost(self) -> float:
-        """A step on the face takes about 100 products with its rows (news20)."""
+        """Cost of `_accelerate`, a Newton step taking 100 products with its rows."""
         alpha, problem = self.at.alpha, self.screener.problem
         inside = np.flatnonzero((alpha > 0) & (alpha < problem.weights))
         return 100.0 * problem.rows.entries(inside) + 4.0 * _BLOCK_ROWS**3
 
     def _accelerate(self) -> None:
-        """A Newton step on the face; if it is cut short, D over the fastest rows."""
-        problem, sweeps, at = self._inner(), self.sweeps, self.at
+        """A Newton step on the face; if cut short, maximise D over the fastest rows."""
+        problem, sweeps, at = self._proximal_problem(), self.sweeps, self.at
         before = at.alpha.copy()
         sweeps.run(1, math.inf, 0.0)
         moves = np.abs(at.alpha - before) * problem.rows.norms()
@@ -402,7 +403,7 @@ class Ascent:
         self._begin(DualIterate.of(self.screener.problem, at.alpha), self.sweeps.b)
         self.gap = gap
 
-    def _inner(self) -> Problem:
+    def _proximal_problem(self) -> Problem:
         """The problem with the penalty ½λ(b − b⁰)² of the sweeps."""
         problem, (beta, pull) = self.screener.problem, self._proximal()
         if not pull:
@@ -413,12 +414,11 @@ class Ascent:
         return replace(problem, intercept=1.0 / beta, folded=fold)
 
 
-def _in_doubt(problem: Problem, slack: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """A mask of the rows whose bound is in doubt, or soon may be."""
+def _doubtful(problem: Problem, slack: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Rows inside their bounds, at the wrong one, or as near to the margin as those."""
     inside = (alpha > 0) & (alpha < problem.weights)
     wrong = np.where(slack > 0, alpha < problem.weights, alpha > 0)
     doubtful = inside | wrong
-    # Rows as near to the margin as the doubtful ones are off may soon join them.
     typical = slack[doubtful]
     near = math.sqrt(float(typical @ typical) / max(typical.size, 1))
     return doubtful | (np.abs(slack) <= near)
