@@ -56,8 +56,8 @@ LESSONS = [
     (
         "A sample's slope changes where its bound does.",
         "screening/decisions.py",
-        "earliest = y * (1 - np.where(positive, upper, lower))",
-        "earliest = y * (1 - np.where(positive, lower, upper))",
+        "earliest = y * (targets - np.where(positive, upper, lower))",
+        "earliest = y * (targets - np.where(positive, lower, upper))",
     ),
     (
         "The ends of the bracket swap with the label.",

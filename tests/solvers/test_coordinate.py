@@ -164,7 +164,7 @@ def test_empty_rows_and_columns_are_harmless():
 
 
 def test_the_seed_decides_everything():
-    problem = text_problem(C=10.0, radius=0.1)
+    problem = text_problem(C=0.1, radius=0.1)
     runs = [run(problem, seed=seed)[0] for seed in (1, 1, 2)]
     np.testing.assert_array_equal(runs[0].point.w, runs[1].point.w)
     np.testing.assert_array_equal(runs[0].dual.alpha, runs[1].dual.alpha)
@@ -431,3 +431,10 @@ def test_newton_on_the_rows_in_doubt_ends_what_sweeps_crawl_along(
     assert found.certificate.proves(1e-9)
     assert len(known) == 1
     assert 0 < 2 * known[0] <= problem.n
+
+
+def test_a_tiny_table_that_sweeps_do_not_solve_goes_to_newton():
+    X, y = np.array([[-1.643], [-0.257]]), np.array([1.0, -1.0])
+    found, control = run(Problem.from_data(X, y, C=1e12))
+    assert found.status == "solved"
+    assert control.steps < control.max_iter

@@ -274,7 +274,7 @@ class Ascent:
         """Sweep half as much again as so far; whether the goal seems to be met."""
         control, sweeps, rows = self.control, self.sweeps, self.screener.problem.rows
         most = min(max(self.entries / 2, _LEAST_ENTRIES), _CALL_ENTRIES)
-        epochs = control.max_iter - control.steps
+        epochs = min(control.max_iter - control.steps, MOST_STEPS)
         entries, visited = sweeps.run(epochs, most, self.goal)
         self.entries += entries
         self.at.s, self.at.balance = sweeps.s, sweeps.balance
