@@ -220,29 +220,6 @@ def test_dynamic_screening_ends_at_the_same_optimum_on_fewer_rows(region, interc
     assert sum(screener.counts) == problem.n
 
 
-@pytest.mark.parametrize("region", REGIONS)
-def test_what_a_gap_promises_to_decide_its_proof_decides(region):
-    X, y = load("breast_cancer")
-    problem = Problem.from_data(X, y, C=1.0, radius=0.05)
-    screener, engine, promised = Screener(problem, region), InteriorPoint(problem), 0
-    worth = {"least": 0.05, "ahead": 200.0}
-    for round in range(300):
-        if round % 15 == 0 and engine.relative_gap > 1e-10:
-            engine.step()
-        small, before = screener.problem, screener.looks
-        dual = small.dual_at(engine.alpha)
-        point = small.at(dual.w)
-        if not screener.promises(point, point.value - dual.value, **worth):
-            assert screener.looks == before + 1
-            continue
-        promised += 1
-        kept = screener.update(Pair(point, dual), **worth)
-        assert kept is not None
-        engine.shrink(kept, screener.problem)
-    assert promised > 1
-    assert not Screener(problem, None).promises(problem.at(0 * dual.w), 0.0)
-
-
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize(("C", "radius"), [(1.3, 0.05), (0.8, 0.05), (1.0, 0.06)])
 def test_sequential_screening_fires_and_is_right(intercept, C, radius):

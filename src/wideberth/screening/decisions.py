@@ -382,26 +382,6 @@ class Screener:
         self.reduction, self.looks = self.reduction.shrink(partition), 0
         return partition.free
 
-    def promises(
-        self, point: PrimalPoint, gap: float, least: float = 0.0, ahead: float = np.inf
-    ) -> bool:
-        """Whether a proof of this gap at w = w(α) would probably let `update` shrink.
-
-        For solvers whose proofs cost a read of the rows. It takes the ball of radius
-        √gap about w (theory §4.2), reads no row and decides nothing. A point that
-        promises nothing counts as one that was handed to `update`.
-        """
-        self.looks += 1
-        problem = self.problem
-        if self.region is None or not problem.n or not self._repays(1.0, least, ahead):
-            return False
-        lengths = problem.rows.norms() + problem.noise.lipschitz(problem.rows.d)
-        square = max(2 * gap if self.region == "gap" else gap, 0.0)
-        near = np.abs(point.slack) <= np.sqrt(square) * lengths
-        promised = self._repays(1 - near.mean(), least, ahead)
-        self.looks -= promised  # `update` counts it
-        return promised
-
     def _repays(self, share: float, least: float, ahead: float) -> bool:
         """Whether it pays to go on without this share of the samples."""
         return share > least and share * min(self.looks, ahead) >= COPY_READS
