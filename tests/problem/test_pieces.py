@@ -495,7 +495,7 @@ def test_weights_of_equal_rows_are_added_up(seed):
     n, m = 60, int(rng.integers(1, 6))
     label = np.concatenate([np.arange(m), rng.integers(m, size=n - m)])
     weights = rng.exponential(size=n) if seed % 2 else np.full(n, 0.3)
-    sums, roundings = merge.summed(weights, label, m)
+    sums, roundings = merge.group_weights(weights, label, m)
     np.testing.assert_allclose(sums, [weights[label == k].sum() for k in range(m)])
     if not seed % 2:
         assert roundings == 5.0

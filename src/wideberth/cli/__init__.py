@@ -9,6 +9,7 @@ import signal
 import sys
 import traceback
 from importlib import import_module
+from signal import default_int_handler
 
 from wideberth.cli.commands import commands
 from wideberth.cli.errors import UserError
@@ -22,7 +23,14 @@ __all__ = ["main"]
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and run what it asks for; returns the exit code."""
-    options = None
+    options, interrupts = None, []
+
+    def interrupt(number, _frame):
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    if arguments is None and signal.getsignal(signal.SIGINT) is default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
     try:
         options = commands().parse(arguments)
         if isinstance(options, TableOptions):
@@ -37,10 +45,11 @@ def main(arguments: list[str] | None = None) -> int:
         return import_module(f"{__name__}.{command}").run(options, *opened)
     except BrokenPipeError:
         return 141  # whoever read the output has had enough
-    except KeyboardInterrupt:
-        print("\nwideberth: interrupted.", file=sys.stderr)
-        return 130
-    except Exception as error:
+    except (KeyboardInterrupt, Exception) as error:
+        # Compiled modules turn an interrupt while they load into an ImportError.
+        if interrupts or isinstance(error, KeyboardInterrupt):
+            print("\nwideberth: interrupted.", file=sys.stderr)
+            return 130
         if getattr(options, "debug", False):
             traceback.print_exc()
         print(f"wideberth: {_sentence(error)}", file=sys.stderr)
