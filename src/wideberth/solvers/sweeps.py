@@ -202,7 +202,7 @@ class Ascent:
                 return None
             elif self._screening_pays(left):
                 self._certify()
-            elif not self._newton_fits and left > self._second_order_cost():
+            elif self._factors_are_dear and left > self._second_order_cost():
                 self._accelerate()
             if self.pace.stalled() and self.pace.spent > MOST_STEPS * self.cost.product:
                 if self._newton_fits:
@@ -340,6 +340,14 @@ class Ascent:
     def _newton_fits(self) -> bool:
         """Whether the problem is small enough for Newton's dense algebra."""
         return min(self.full.n, self.full.rows.d) <= _NEWTON_SIZE
+
+    @property
+    def _factors_are_dear(self) -> bool:
+        """Whether a factor of Newton's method costs more than a product with all rows.
+
+        Where it costs less Newton's method is better than steps on the face.
+        """
+        return not self._newton_fits or self.cost.factor > self.cost.product
 
     def _newton_is_quicker(self, left: float) -> bool:
         """Whether Newton's method is predicted to cost less than what is `left`."""
