@@ -112,6 +112,11 @@ def best_step(
     )
 
 
+cdef inline const double *_numbers(const double[::1] values) noexcept:
+    """The address of an array, which the caller keeps alive."""
+    return &values[0]
+
+
 cdef class Sweeps:
     """Sweeps over the rows of a problem, from a dual point that they move.
 
@@ -161,23 +166,15 @@ cdef class Sweeps:
         self, X, y, targets, weights, radii, squares, double beta, double pull, alpha, d,
         double s, double b, double balance, double value, uint64_t seed,
     ):
-        cdef const double[::1] v
         cdef double[::1] changing
         cdef Py_ssize_t[::1] runs
         self.n = len(y)
         self.active_rows = np.arange(self.n)
         runs = np.empty(self.n // RUN + 2, dtype=np.intp)
         self.held = [y, targets, weights, radii, squares, alpha, d, runs]
-        v = y
-        self.at.y = &v[0]
-        v = targets
-        self.at.targets = &v[0]
-        v = weights
-        self.at.weights = &v[0]
-        v = radii
-        self.at.radii = &v[0]
-        v = squares
-        self.at.squares = &v[0]
+        self.at.y, self.at.targets = _numbers(y), _numbers(targets)
+        self.at.weights, self.at.radii = _numbers(weights), _numbers(radii)
+        self.at.squares = _numbers(squares)
         changing = alpha
         self.at.alpha = &changing[0]
         changing = d
