@@ -214,3 +214,8 @@ def quietly(message: str = "") -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=message)
         yield
+
+
+def doubles(values: np.ndarray) -> np.ndarray:
+    """Numbers as compiled code reads them: float64, one after the other."""
+    return np.ascontiguousarray(values, dtype=np.float64)

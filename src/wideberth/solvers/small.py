@@ -16,7 +16,7 @@ import numpy as np
 
 from wideberth.kernels.interior import Kind, SmallProblem, minimise
 from wideberth.problem import Pair, Problem
-from wideberth.problem.arrays import is_foreign
+from wideberth.problem.arrays import doubles, is_foreign
 from wideberth.problem.limits import COPY_SHARE, LITTLE, MOST_STEPS
 from wideberth.solvers.base import Control
 from wideberth.solvers.blocks import LEAST_DISTANCE, START_INSIDE
@@ -145,8 +145,8 @@ def _small_problem(problem: Problem) -> SmallProblem:
         folded[d] = -s
     return SmallProblem(
         problem.rows.array,
-        *(_vector(problem.y), _vector(problem.targets), _vector(problem.weights)),
-        _vector(problem.radii),
+        *(doubles(problem.y), doubles(problem.targets), doubles(problem.weights)),
+        doubles(problem.radii),
         folded,
         0.0 if fold is None else float(fold.total),
         scales,
@@ -154,7 +154,3 @@ def _small_problem(problem: Problem) -> SmallProblem:
         problem.intercept,
         problem.least_scale,
     )
-
-
-def _vector(values: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(values, dtype=np.float64)

@@ -30,6 +30,7 @@ import scipy.sparse as sp
 
 from wideberth.kernels.sweeps import Sweeps
 from wideberth.problem import Certificate, Folded, Pair, Problem
+from wideberth.problem.arrays import doubles
 from wideberth.problem.limits import (
     COPY_SHARE,
     DEVICE_ENTRIES,
@@ -229,8 +230,8 @@ class Ascent:
         fold = 0.0 if problem.folded is None else problem.folded.total
         self.sweeps = Sweeps(
             self._rows(),
-            *map(_vector, (problem.y, problem.targets, problem.weights)),
-            _vector(problem.radii),
+            *map(doubles, (problem.y, problem.targets, problem.weights)),
+            doubles(problem.radii),
             problem.rows.norms() ** 2,
             beta,
             pull,
@@ -430,7 +431,3 @@ def _doubtful(problem: Problem, slack: np.ndarray, alpha: np.ndarray) -> np.ndar
     typical = slack[doubtful]
     near = math.sqrt(float(typical @ typical) / max(typical.size, 1))
     return doubtful | (np.abs(slack) <= near)
-
-
-def _vector(values: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(values, dtype=np.float64)
