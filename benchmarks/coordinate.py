@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from benchmarks.datasets import a9a, news20, news20_counts, tall, wide
-from wideberth import Problem
+from wideberth.problem import Problem
 from wideberth.solvers import sweeps
 from wideberth.solvers.base import Control, Random
 

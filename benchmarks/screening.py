@@ -23,8 +23,8 @@ from benchmarks.bench.clock import in_turns, timed
 from benchmarks.bench.machine import describe
 from benchmarks.bench.report import Report
 from benchmarks.datasets import Missing, breast_cancer, covtype, news20, spambase, tall
-from wideberth import Problem, path, solve
-from wideberth.problem import Pair
+from wideberth import path, solve
+from wideberth.problem import Pair, Problem
 from wideberth.screening import screen_at_hand, screen_points
 
 REGIONS = ("gap", "midpoint", "ellipsoid")

@@ -26,7 +26,8 @@ from benchmarks.bench.clock import in_turns, timed
 from benchmarks.bench.machine import describe
 from benchmarks.bench.report import Report
 from benchmarks.datasets import libsvm, shared, spambase, unit_rows
-from wideberth import Problem, RobustLinearSVC, RobustLinearSVCCV, path, solve
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
+from wideberth.problem import Problem
 from wideberth.solvers.conic import solve_conic
 from wideberth_paper import configurations, load
 

@@ -15,12 +15,8 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from wideberth import (
-    NullModelWarning,
-    RobustLinearSVC,
-    make_robust_pipeline,
-    radius_from_replicates,
-)
+from wideberth import NullModelWarning, RobustLinearSVC, make_robust_pipeline
+from wideberth.measurement.radius import radius_from_replicates
 
 #: Each marker has units of its own; the laboratory is off by a tenth of them.
 UNITS = np.array([1.0, 50.0, 0.2, 10.0, 3.0, 800.0])

@@ -44,7 +44,6 @@ myst_dmath_double_inline = True
 autosummary_generate = True
 #: Pages are called what the objects are called: api/RobustLinearSVC.html.
 autosummary_filename_map = {f"wideberth.{name}": name for name in wideberth.__all__}
-del autosummary_filename_map["wideberth.path"]  # some file systems take it for Path
 autodoc_typehints = "none"  # numpydoc says it in words
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

@@ -33,11 +33,11 @@ from wideberth import (
     path,
     solve,
 )
+from wideberth._screen import screen
 from wideberth.data import DataError, open_data
 from wideberth.estimators import svc
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host
-from wideberth.screen import screen
 
 # -- X ---------------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ def test_points_of_a_problem_are_checked():
 @pytest.mark.parametrize("times", [1, 2_000])
 def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
     """Small ones to NumPy, large ones in chunks, whoever asks."""
-    solving = import_module("wideberth.solve")
+    solving = import_module("wideberth._solve")
 
     seen = []
 

@@ -201,7 +201,7 @@ def untyped() -> list[str]:
 
 
 def exists(place: str) -> bool:
-    """Whether a file of the package defines a name, such as "solve.py:solve"."""
+    """Whether a file of the package defines a name, such as "_solve.py:solve"."""
     file, _, name = place.partition(":")
     path = PACKAGE / file
     if not path.exists():

@@ -20,7 +20,12 @@ PACKAGE = ROOT / "src" / "wideberth"
 #: Modules at the root of the package that are front doors or belong to them.
 FRONT = "front doors"
 #: Modules at the root that are something else.
-_ROOT_MODULES = {"__init__": "all", "__main__": "cli", "onnx": "estimators"}
+_ROOT_MODULES = {
+    "__init__": "all",
+    "__main__": "cli",
+    "onnx": "estimators",
+    "errors": "measurement",
+}
 _PROBLEM = {"kernels", "problem", "noise"}
 _SOLVERS = {*_PROBLEM, "screening", "solvers"}
 _DOORS = {*_SOLVERS, "data", "plotting", FRONT}

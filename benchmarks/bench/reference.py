@@ -67,7 +67,7 @@ def suboptimality(case: Case, answer) -> float:
 
     A solver that returns no numbers, or none that are finite, is infinitely far off.
     """
-    from wideberth import Problem
+    from wideberth.problem import Problem
 
     w, b = answer if case.intercept else (answer, None)
     w = np.asarray(w, dtype=np.float64).ravel()

@@ -12,7 +12,7 @@ def refuses(cases):
 
 
 def solve(case, tol):
-    from wideberth import Problem
+    from wideberth.problem import Problem
     from wideberth_paper.algorithm1 import run_algorithm1
 
     problem = Problem.from_data(case.X, case.y, C=case.C, radius=case.radius)

@@ -19,7 +19,7 @@ def solve(case, tol):
 
 def conic(case, backend, options):
     """Build the problem and hand it to a backend, as `wideberth[conic]` does."""
-    from wideberth import Problem
+    from wideberth.problem import Problem
     from wideberth.solvers.conic import solve_conic
 
     intercept = 0.0 if case.intercept else None

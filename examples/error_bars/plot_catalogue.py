@@ -3,7 +3,7 @@ A catalogue with asymmetric errors and gaps
 ===========================================
 
 Catalogues of astronomers write 3.1 −0.2 +0.9, and leave cells empty. The true value is
-then more likely above 3.1 than below. `errors_from_sides` turns such triples into means
+then more likely above 3.1 than below. `errors.from_sides` turns such triples into means
 and standard errors, and `MeasuredSVC` takes those, and the gaps.
 """
 
@@ -19,7 +19,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from wideberth import MeasuredSVC, RobustLinearSVC, errors_from_sides
+from wideberth import MeasuredSVC, RobustLinearSVC, errors
 
 
 def catalogue(rng, n, d=5):
@@ -49,9 +49,9 @@ def symmetric(train, test):
 
 def asymmetric(train, test):
     """Moments of the two sides."""
-    X, E = errors_from_sides(*train[:3])
+    X, E = errors.from_sides(*train[:3])
     model = MeasuredSVC(probability=False).fit(X, train[3], X_err=E)
-    X, E = errors_from_sides(*test[:3])
+    X, E = errors.from_sides(*test[:3])
     return model.score(X, test[3], X_err=E)
 
 

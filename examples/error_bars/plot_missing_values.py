@@ -3,7 +3,7 @@ Missing values: imputed, but not certain
 ========================================
 
 A filled-in value is a guess, and some guesses are better than others. Several
-imputations of the same row show how uncertain they are. `errors_from_imputations` turns
+imputations of the same row show how uncertain they are. `errors.from_imputations` turns
 their spread into an error for every cell, 0 where it was measured;
 `radius_from_imputations` into one radius for each row.
 """
@@ -25,12 +25,8 @@ from sklearn.impute import IterativeImputer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from wideberth import (
-    NullModelWarning,
-    RobustLinearSVC,
-    errors_from_imputations,
-    radius_from_imputations,
-)
+from wideberth import NullModelWarning, RobustLinearSVC, errors
+from wideberth.measurement.radius import radius_from_imputations
 
 X, y = load_wine(return_X_y=True)
 factors = [0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1]
@@ -52,9 +48,9 @@ def experiment(seed):
         ).fit_transform(np.where(holes, np.nan, train))
         for k in range(6)
     ]
-    rows, errors = errors_from_imputations(imputations)
+    rows, X_err = errors.from_imputations(imputations)
     radii, model = radius_from_imputations(imputations), RobustLinearSVC()
-    told = [{"X_err": errors, "radius": f} for f in factors]
+    told = [{"X_err": X_err, "radius": f} for f in factors]
     told += [{"radius": f * radii} for f in factors]
     scores = [model.fit(rows, y_train, **how).score(test, y_test) for how in told]
     whole = ~holes.any(axis=1)

@@ -15,7 +15,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from wideberth import RobustLinearSVC, make_robust_pipeline, radius_from_replicates
+from wideberth import RobustLinearSVC, make_robust_pipeline
+from wideberth.measurement.radius import radius_from_replicates
 from wideberth.plotting import MarginDisplay
 
 rng = np.random.default_rng(3)

@@ -20,8 +20,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from wideberth import Box, carry_noise, path
+from wideberth import Box, path
 from wideberth.certify import decision_values, robust_correct
+from wideberth.estimators import carry_noise
 from wideberth.plotting import FeaturesDisplay
 
 data = load_breast_cancer()

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth._solve import solve
 from wideberth.problem import Problem
 from wideberth.screening import Partition
-from wideberth.solve import solve
 from wideberth.solvers.conic import PAPER_OPTIONS, solve_conic
 from wideberth_paper.algorithm1 import Fit, run_algorithm1
 

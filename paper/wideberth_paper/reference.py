@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth._solve import Solution, solve
 from wideberth.problem import Certificate, Problem
 from wideberth.screening import Partition
-from wideberth.solve import Solution, solve
 from wideberth_paper.algorithm1 import Fit
 
 #: Relative gap a reference has to reach.

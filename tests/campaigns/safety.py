@@ -56,12 +56,12 @@ from problems import (
 from reproduction import stopped_short
 from safety_features import COLUMNS, examine_features
 from wideberth import NullModelWarning
+from wideberth._solve import solve
 from wideberth.problem import Pair, Problem
 from wideberth.screening import screen_at_hand
 from wideberth.screening.decisions import Partition, screen_points
 from wideberth.screening.regions import REGIONS, Region
 from wideberth.screening.tests import nameable_tests
-from wideberth.solve import solve
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.starts import carry_scaled
 from wideberth_paper import configurations, load

@@ -32,6 +32,10 @@ from wideberth.cli import errors, main
 from wideberth.cli.commands import FitOptions, commands
 from wideberth.cli.model import load_model
 from wideberth.cli.options import UsageError
+from wideberth.measurement.radius import (
+    radius_from_replicates,
+    scales_from_replicates,
+)
 
 X, Y = two_classes()
 
@@ -243,7 +247,7 @@ def test_replicates_are_averaged_and_give_the_radii(tmp_path, fit):
     groups = [readings[ids == i] for i in range(40)]
     means = np.array([group.mean(axis=0) for group in groups])
     several = [group for group in groups if len(group) > 1]
-    scales = wideberth.scales_from_replicates(several)
+    scales = scales_from_replicates(several)
     command = "data.csv --target state --replicates sample --folds 0"
     result = fit(command)
     assert result["uncertainty"]["samples"] == 40
@@ -255,9 +259,7 @@ def test_replicates_are_averaged_and_give_the_radii(tmp_path, fit):
     np.testing.assert_allclose(weights(result), model.coef_.T, rtol=1e-5)
     result = fit(f"{command} --precision own --between truth")
     radii = one * np.sqrt(1 / counts)
-    radii[counts > 1] = wideberth.radius_from_replicates(
-        several, noise=scales, covers="margin"
-    )
+    radii[counts > 1] = radius_from_replicates(several, noise=scales, covers="margin")
     model = RobustLinearSVC(noise=scales).fit(means, y, radius=radii)
     np.testing.assert_allclose(weights(result), model.coef_.T, rtol=1e-5)
 

@@ -13,8 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from commands import run
 from html_tables import tables_of
 from recomputed import CHECKS, Case, Noise
-from wideberth import Box, RobustLinearSVCCV, radius_from_std, scales_from_replicates
+from wideberth import Box, RobustLinearSVCCV, radius_from_std
 from wideberth.cli.model import load_model
+from wideberth.measurement.radius import scales_from_replicates
 
 TARGET = "state"
 

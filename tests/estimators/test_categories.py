@@ -27,10 +27,10 @@ from wideberth import (
     RobustLinearSVC,
     RobustLinearSVCCV,
     TrueFeatures,
-    carry_noise,
     make_robust_pipeline,
     solve,
 )
+from wideberth.estimators import carry_noise
 
 _RNG = np.random.default_rng(0)
 N = 240

@@ -29,8 +29,8 @@ from wideberth import (
     RobustLinearSVCCV,
     TrueFeatures,
     make_robust_pipeline,
-    measured_scorer,
 )
+from wideberth.estimators import measured_scorer
 from wideberth.estimators.denoised import Scores
 from wideberth.estimators.spread_calibration import SpreadCalibration, _with_slopes
 

@@ -28,14 +28,8 @@ from sklearn.preprocessing import (
 )
 
 import wideberth.estimators.pipeline
-from wideberth import (
-    Box,
-    CrossPolytope,
-    RobustLinearSVC,
-    carry_noise,
-    make_robust_pipeline,
-    solve,
-)
+from wideberth import Box, CrossPolytope, RobustLinearSVC, make_robust_pipeline, solve
+from wideberth.estimators import carry_noise
 from wideberth.estimators.affine import linear_map
 from wideberth.noise import Correlated, as_shape
 

@@ -9,17 +9,17 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth import (
     MeasuredSVC,
-    Problem,
     RobustLinearSVC,
     RobustLinearSVCCV,
     TrueFeatures,
     critical_radius,
-    fill_errors,
     make_robust_pipeline,
-    measured_scorer,
     path,
     solve,
 )
+from wideberth.errors import fill
+from wideberth.estimators import measured_scorer
+from wideberth.problem import Problem
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -69,7 +69,7 @@ ROADS = {
     "verdict": lambda e: QUICK.verdict(X, X_err=e).chance,
     "denoised pipeline": lambda e: DENOISED.decision_function(X, X_err=e),
     "denoised verdict": lambda e: DENOISED.verdict(X, X_err=e).chance,
-    "filled": lambda e: fill_errors(e.where(e < 0.9), 0.05, X),
+    "filled": lambda e: fill(e.where(e < 0.9), 0.05, X),
 }
 
 

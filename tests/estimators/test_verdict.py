@@ -6,13 +6,8 @@ from scipy.stats import t as student_t
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from wideberth import (
-    MeasuredSVC,
-    RobustLinearSVC,
-    TrueFeatures,
-    Verdict,
-    make_robust_pipeline,
-)
+from wideberth import MeasuredSVC, RobustLinearSVC, TrueFeatures, make_robust_pipeline
+from wideberth.estimators import Verdict
 
 
 def measurements(n=240, d=4, seed=0, classes=2, gaps=0.05):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wideberth import error_columns
+from wideberth.errors import columns as error_columns
 
 
 @pytest.mark.parametrize(

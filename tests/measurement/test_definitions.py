@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from wideberth import (
-    errors_from_imputations,
-    errors_from_limits,
-    errors_from_quantities,
-    errors_from_replicates,
-    errors_from_sides,
+from wideberth.errors import columns as error_columns
+from wideberth.errors import (
+    from_imputations,
+    from_limits,
+    from_quantities,
+    from_replicates,
+    from_sides,
 )
-from wideberth.measurement import error_columns
 from wideberth.measurement.population import Measurements
 from wideberth.measurement.radius import (
     _largest_spread,
@@ -185,7 +185,7 @@ def test_cells_without_a_reading_take_no_part():
         [[2.0, 4.0], [5.0, 8.0]],
         [[7.0, 1.0], [7.0, 2.0]],
     ]
-    X, errors = errors_from_replicates(data, pooling="all")
+    X, errors = from_replicates(data, pooling="all")
     assert np.isnan(X[0, 1])
     assert np.isnan(errors[0, 1])
     np.testing.assert_allclose(errors[:, 0] ** 2, (2 + 4.5 + 0) / 3 / 2)
@@ -194,7 +194,7 @@ def test_cells_without_a_reading_take_no_part():
 
 def test_correlations_of_readings_that_never_differ_are_none():
     data = [[[1.0, 5.0, 0.0], [3.0, 5.0, 2.0]], [[2.0, 5.0, 1.0], [4.0, 5.0, 0.0]]]
-    _, matrices = errors_from_replicates(data, pooling="all", covariance=True)
+    _, matrices = from_replicates(data, pooling="all", covariance=True)
     np.testing.assert_array_equal(matrices[:, 1], 0.0)
     off = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 0.5], [1.0, -0.5]])
     scatter = off.T @ off
@@ -209,12 +209,12 @@ def test_errors_of_imputations_are_those_of_rubin(seed):
     m = seed + 2
     tables, errors = rng.normal(size=(m, 4, 3)), rng.exponential(size=(4, 3))
     errors[0, 0] = np.nan
-    X, found = errors_from_imputations(tables, errors)
+    X, found = from_imputations(tables, errors)
     between = (1 + 1 / m) * tables.var(axis=0, ddof=1)
     np.testing.assert_allclose(X, tables.mean(axis=0))
     own = np.nan_to_num(errors) ** 2
     np.testing.assert_allclose(found**2, between + own)
-    _, matrices = errors_from_imputations(tables, errors, covariance=True)
+    _, matrices = from_imputations(tables, errors, covariance=True)
     for i in range(4):
         expected = (1 + 1 / m) * np.cov(tables[:, i].T) + np.diag(own[i])
         np.testing.assert_allclose(matrices[i], expected)
@@ -225,12 +225,12 @@ def test_intervals_have_their_own_middles_and_widths():
     mask = np.array([[True, False], [True, True]])
     low, high = np.array([[1.0, 0.0], [2.0, 3.0]]), np.array([[2.0, 0.0], [6.0, 3.0]])
     options = {"censored": mask, "low": low, "high": high}
-    values, errors = errors_from_limits(X, 0.7, **options)
+    values, errors = from_limits(X, 0.7, **options)
     np.testing.assert_allclose(values, [[1.5, 9.0], [4.0, 3.0]])
     width = np.array([[1.0, 0.0], [4.0, 0.0]]) / np.sqrt(12)
     width[0, 1] = 0.7
     np.testing.assert_allclose(errors, width)
-    _, boxes = errors_from_limits(X, **options, error_shape="box")
+    _, boxes = from_limits(X, **options, error_shape="box")
     np.testing.assert_allclose(boxes, [[0.5, 0.0], [2.0, 0.0]])
     assert X[0, 0] == 9.0
 
@@ -240,7 +240,7 @@ def test_intervals_have_their_own_middles_and_widths():
 )
 def test_a_mask_has_a_truth_for_every_cell(mask):
     with pytest.raises(ValueError, match="table of True and False"):
-        errors_from_limits(np.ones((2, 2)), censored=mask, low=0.0, high=1.0)
+        from_limits(np.ones((2, 2)), censored=mask, low=0.0, high=1.0)
 
 
 @pytest.mark.parametrize(
@@ -248,19 +248,19 @@ def test_a_mask_has_a_truth_for_every_cell(mask):
 )
 def test_ends_of_intervals_are_finite_and_in_order(low, high):
     with pytest.raises(ValueError, match="row 0, column 0 lies between"):
-        errors_from_limits([[1.0]], censored=[[True]], low=low, high=high)
+        from_limits([[1.0]], censored=[[True]], low=low, high=high)
 
 
 def test_one_interval_that_cannot_be_is_enough():
     options = {"low": [[0.0, 2.0]], "high": 1.0}
     with pytest.raises(ValueError, match="row 0, column 1 lies between"):
-        errors_from_limits([[9.0, 9.0]], censored=[[True, True]], **options)
+        from_limits([[9.0, 9.0]], censored=[[True, True]], **options)
 
 
 def test_numbers_that_are_not_there_have_no_error():
     number = SimpleNamespace(nominal_value=2.0, std_dev=0.1)
     cells = np.array([[number, float("nan")]], dtype=object)
-    X, errors = errors_from_quantities(cells)
+    X, errors = from_quantities(cells)
     assert (X[0, 0], errors[0, 0]) == (2.0, 0.1)
     assert np.isnan(X[0, 1])
     assert np.isnan(errors[0, 1])
@@ -268,18 +268,18 @@ def test_numbers_that_are_not_there_have_no_error():
 
 def test_two_variances_tell_how_variances_scatter():
     data = [[[0.0], [1.0], [2.0]], [[0.0], [50.0], [100.0]], [[3.0]]]
-    _, errors = errors_from_replicates(data)
+    _, errors = from_replicates(data)
     assert errors[1, 0] > 5 * errors[0, 0]
 
 
 def test_two_sides_are_read_cell_by_cell():
     rng = np.random.default_rng(0)
     X, down, up = rng.normal(size=(2, 3)), rng.exponential(size=(2, 3)), 0.4
-    values, errors = errors_from_sides(X, -down, up)
+    values, errors = from_sides(X, -down, up)
     np.testing.assert_allclose(values, X + np.sqrt(2 / np.pi) * (up - down))
     variance = (1 - 2 / np.pi) * (up - down) ** 2 + up * down
     np.testing.assert_allclose(errors, np.sqrt(variance))
-    assert errors_from_sides([[0.0]], 0.0, 0.0)[1][0, 0] == 0.0
+    assert from_sides([[0.0]], 0.0, 0.0)[1][0, 0] == 0.0
 
 
 def test_units_are_those_of_the_values():
@@ -290,13 +290,13 @@ def test_units_are_those_of_the_values():
 
     metres = np.array([[2000.0]]).view(Metres)
     draws = SimpleNamespace(pdf_mean=lambda: metres, pdf_std=lambda: metres, unit="km")
-    assert [part[0, 0] for part in errors_from_quantities(draws)] == [2.0, 2.0]
+    assert [part[0, 0] for part in from_quantities(draws)] == [2.0, 2.0]
     draws.unit = None  # numbers as they are
-    assert [part[0, 0] for part in errors_from_quantities(draws)] == [2000.0, 2000.0]
+    assert [part[0, 0] for part in from_quantities(draws)] == [2000.0, 2000.0]
     plain = SimpleNamespace(
         pdf_mean=lambda: np.array([[3.0]]), pdf_std=lambda: np.array([[4.0]]), unit="km"
     )
-    assert [part[0, 0] for part in errors_from_quantities(plain)] == [3.0, 4.0]
+    assert [part[0, 0] for part in from_quantities(plain)] == [3.0, 4.0]
 
 
 # -- columns ---------------------------------------------------------------------------

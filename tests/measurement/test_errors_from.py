@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import digamma, polygamma
 
-from wideberth import (
-    TrueFeatures,
-    errors_from_imputations,
-    errors_from_limits,
-    errors_from_quantities,
-    errors_from_replicates,
-    errors_from_sides,
+from wideberth import TrueFeatures
+from wideberth.errors import (
+    from_imputations,
+    from_limits,
+    from_quantities,
+    from_replicates,
+    from_sides,
 )
 
 # -- replicates ------------------------------------------------------------------------
@@ -28,14 +28,14 @@ def readings(n, r, spread, d=2, seed=0):
 
 def test_without_pooling_errors_are_those_of_every_textbook():
     _, data = readings(10, 4, 1.0)
-    X, errors = errors_from_replicates(data, pooling="none")
+    X, errors = from_replicates(data, pooling="none")
     np.testing.assert_allclose(X, data.mean(axis=1))
     np.testing.assert_allclose(errors, data.std(axis=1, ddof=1) / 2)
 
 
 def test_pooling_of_all_is_one_variance_per_feature():
     _, data = readings(50, 3, 1.0)
-    _, errors = errors_from_replicates(data, pooling="all")
+    _, errors = from_replicates(data, pooling="all")
     variance = data.var(axis=1, ddof=1).mean(axis=0)
     np.testing.assert_allclose(errors, np.tile(np.sqrt(variance / 3), (50, 1)))
 
@@ -46,7 +46,7 @@ def test_moderated_errors_are_nearer_to_the_truth_than_either():
     _, data = readings(3000, 3, spread)
     off = {}
     for pooling in ("moderated", "all", "none"):
-        _, errors = errors_from_replicates(data, pooling=pooling)
+        _, errors = from_replicates(data, pooling=pooling)
         off[pooling] = np.mean((np.log(errors) - np.log(spread / 3**0.5)[:, None]) ** 2)
     assert off["moderated"] < 0.8 * min(off["all"], off["none"])
 
@@ -56,7 +56,7 @@ def test_moderation_finds_the_law_of_the_variances():
     spread = np.sqrt(1 / rng.gamma(4.0, 1 / 4.0, size=20_000))
     _, data = readings(20_000, 3, spread, d=1)
     own = data.var(axis=1, ddof=1)[:, 0]
-    _, errors = errors_from_replicates(data)
+    _, errors = from_replicates(data)
     expected = (8 * 1.0 + 2 * own) / 10
     np.testing.assert_allclose(3 * errors[:, 0] ** 2, expected, rtol=0.1)
 
@@ -93,7 +93,7 @@ def test_moderated_errors_are_those_of_smyth(seed):
     data = [s * rng.normal(size=(rng.integers(1, 5), 2)) for s in spread]
     data[0], data[1] = data[0][:1], np.ones((3, 2))  # read once; with no scatter
     data[2] = np.vstack([data[2], [[np.nan, 1.0]]])
-    X, errors = errors_from_replicates(data)
+    X, errors = from_replicates(data)
     for j in range(2):
         readings = [own[~np.isnan(own[:, j]), j] for own in data]
         np.testing.assert_allclose(X[:, j], [own.mean() for own in readings])
@@ -102,14 +102,14 @@ def test_moderated_errors_are_those_of_smyth(seed):
 
 def test_one_scatter_is_that_of_all():
     data = [[[1.0], [3.0]], [[2.0]], [[5.0], [5.0], [5.0]]]
-    _, errors = errors_from_replicates(data)
+    _, errors = from_replicates(data)
     variance = 2.0 / (1 + 2)  # of both objects that were read twice
     np.testing.assert_allclose(errors[:, 0] ** 2, variance / np.array([2, 1, 3]))
 
 
 def test_objects_alike_are_pooled_altogether():
     _, data = readings(400, 3, 2.0)
-    _, errors = errors_from_replicates(data)
+    _, errors = from_replicates(data)
     assert errors.std() < 0.1 * errors.mean()
 
 
@@ -118,21 +118,21 @@ def test_one_reading_and_gaps_are_welcome():
     rows = [*data]
     rows[0] = rows[0][:1]
     rows[1][:, 0] = np.nan
-    X, errors = errors_from_replicates(rows)
+    X, errors = from_replicates(rows)
     assert np.isnan(X[1, 0])
     assert np.isnan(errors[1, 0])
     assert errors[0, 1] > errors[2:, 1].mean()  # its mean is of one reading
     TrueFeatures().fit(X, X_err=errors)
     with pytest.raises(ValueError, match="sample 0 have fewer than two readings"):
-        errors_from_replicates(rows, pooling="none")
+        from_replicates(rows, pooling="none")
 
 
 def test_covariances_have_the_correlations_of_readings():
     rng = np.random.default_rng(0)
     common = rng.normal(size=(2000, 3, 1))
     data = np.concatenate([common, 2 * common + rng.normal(size=(2000, 3, 1))], axis=2)
-    _, errors = errors_from_replicates(data)
-    _, matrices = errors_from_replicates(data, covariance=True)
+    _, errors = from_replicates(data)
+    _, matrices = from_replicates(data, covariance=True)
     np.testing.assert_allclose(np.einsum("nii->ni", matrices), errors**2)
     truth = np.array([[1.0, 2.0], [2.0, 5.0]]) / 3
     np.testing.assert_allclose(matrices.mean(axis=0), truth, rtol=0.1)
@@ -141,11 +141,11 @@ def test_covariances_have_the_correlations_of_readings():
 
 def test_replicates_that_tell_nothing_are_refused():
     with pytest.raises(ValueError, match="no object with two readings of feature 0"):
-        errors_from_replicates([[[1.0]], [[2.0]]])
+        from_replicates([[[1.0]], [[2.0]]])
     with pytest.raises(ValueError, match="pooling='some' is not known"):
-        errors_from_replicates([[[1.0], [2.0]]], pooling="some")
+        from_replicates([[[1.0], [2.0]]], pooling="some")
     with pytest.raises(ValueError, match="sample 1 have shape"):
-        errors_from_replicates([[[1.0], [2.0]], [[1.0, 2.0]]])
+        from_replicates([[[1.0], [2.0]], [[1.0, 2.0]]])
 
 
 # -- imputations -----------------------------------------------------------------------
@@ -156,10 +156,10 @@ def test_the_truth_is_as_far_from_the_mean_of_imputations_as_rubin_says():
     m, n = 5, 20_000
     tables = rng.normal(size=(m, n, 2)) @ np.array([[1.0, 0.5], [0.0, 1.0]])
     truth = rng.normal(size=(n, 2)) @ np.array([[1.0, 0.5], [0.0, 1.0]])
-    X, errors = errors_from_imputations(tables)
+    X, errors = from_imputations(tables)
     off = np.mean((truth - X) ** 2, axis=0)
     np.testing.assert_allclose(np.mean(errors**2, axis=0), off, rtol=0.05)
-    _, matrices = errors_from_imputations(tables, covariance=True)
+    _, matrices = from_imputations(tables, covariance=True)
     np.testing.assert_allclose(np.einsum("nii->ni", matrices), errors**2)
     expected = (truth - X).T @ (truth - X) / n
     np.testing.assert_allclose(matrices.mean(axis=0), expected, rtol=0.06)
@@ -167,14 +167,14 @@ def test_the_truth_is_as_far_from_the_mean_of_imputations_as_rubin_says():
 
 def test_measured_cells_keep_their_error():
     tables = [[[1.0, 4.0]], [[1.0, 6.0]]]
-    X, errors = errors_from_imputations(tables, [[0.3, np.nan]])
+    X, errors = from_imputations(tables, [[0.3, np.nan]])
     np.testing.assert_allclose(X, [[1.0, 5.0]])
     np.testing.assert_allclose(errors, [[0.3, np.sqrt(1.5 * 2)]])
 
 
 def test_one_imputation_is_not_enough():
     with pytest.raises(ValueError, match="at least two are needed"):
-        errors_from_imputations([[[1.0]]])
+        from_imputations([[[1.0]]])
 
 
 # -- limits ----------------------------------------------------------------------------
@@ -183,27 +183,23 @@ def test_one_imputation_is_not_enough():
 def test_a_cell_below_the_limit_has_the_moments_of_its_interval():
     X = np.array([[1.0, 9.0], [2.0, 3.0]])
     censored = X < 2.5
-    values, errors = errors_from_limits(
-        X, 0.5, censored=censored, low=0.0, high=[1.0, 2.0]
-    )
+    values, errors = from_limits(X, 0.5, censored=censored, low=0.0, high=[1.0, 2.0])
     np.testing.assert_allclose(values, [[0.5, 9.0], [0.5, 3.0]])
     inside = np.random.default_rng(0).random(100_000)
     assert errors[0, 0] == pytest.approx(inside.std(), rel=0.01)
     np.testing.assert_allclose(errors[:, 1], 0.5)
-    _, boxes = errors_from_limits(
-        X, censored=censored, low=0.0, high=1.0, error_shape="box"
-    )
+    _, boxes = from_limits(X, censored=censored, low=0.0, high=1.0, error_shape="box")
     np.testing.assert_allclose(boxes, [[0.5, 0.0], [0.5, 0.0]])
 
 
 def test_limits_need_two_ends():
     X, censored = np.ones((2, 2)), np.array([[False, True], [False, False]])
     with pytest.raises(ValueError, match="row 0, column 1 lies between low=-inf"):
-        errors_from_limits(X, censored=censored, low=-np.inf, high=1.0)
+        from_limits(X, censored=censored, low=-np.inf, high=1.0)
     with pytest.raises(ValueError, match="table of True and False"):
-        errors_from_limits(X, censored=[1, 0], low=0.0, high=1.0)
+        from_limits(X, censored=[1, 0], low=0.0, high=1.0)
     with pytest.raises(ValueError, match=r"high has shape \(3,\)"):
-        errors_from_limits(X, censored=censored, low=0.0, high=[1.0, 2.0, 3.0])
+        from_limits(X, censored=censored, low=0.0, high=[1.0, 2.0, 3.0])
 
 
 # -- two sides -------------------------------------------------------------------------
@@ -214,19 +210,19 @@ def test_two_sides_have_the_moments_of_a_split_normal_law():
     size = np.abs(rng.normal(size=400_000))
     upper = rng.random(size.size) < 2.0 / 2.5  # both halves meet at the mode
     draws = 1.0 + np.where(upper, 2.0, -0.5) * size
-    X, errors = errors_from_sides([[1.0]], -0.5, [[2.0]])  # catalogues have signs
+    X, errors = from_sides([[1.0]], -0.5, [[2.0]])  # catalogues have signs
     assert X[0, 0] == pytest.approx(draws.mean(), abs=0.01)
     assert errors[0, 0] == pytest.approx(draws.std(), rel=0.01)
-    X, errors = errors_from_sides([[1.0, np.nan]], 0.3, 0.3)
+    X, errors = from_sides([[1.0, np.nan]], 0.3, 0.3)
     np.testing.assert_allclose(X, [[1.0, np.nan]])
     np.testing.assert_allclose(errors, [[0.3, np.nan]])
 
 
 def test_two_sides_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="up reaches down to -1"):
-        errors_from_sides([[1.0]], 1.0, -1.0)
+        from_sides([[1.0]], 1.0, -1.0)
     with pytest.raises(ValueError, match=r"down has shape \(2,\)"):
-        errors_from_sides([[1.0]], [1.0, 2.0], 1.0)
+        from_sides([[1.0]], [1.0, 2.0], 1.0)
 
 
 # -- quantities ------------------------------------------------------------------------
@@ -248,14 +244,14 @@ class Quantity:
 
 def test_numbers_with_errors_are_taken_apart():
     number = SimpleNamespace(nominal_value=2.0, std_dev=0.1)
-    X, errors = errors_from_quantities([[number, 3.0], [None, number]])
+    X, errors = from_quantities([[number, 3.0], [None, number]])
     np.testing.assert_array_equal(X, [[2.0, 3.0], [np.nan, 2.0]])
     np.testing.assert_array_equal(errors, [[0.1, 0.0], [np.nan, 0.1]])
 
 
 def test_numbers_of_the_package_uncertainties_are_taken_apart():
     unumpy = pytest.importorskip("uncertainties.unumpy")
-    X, errors = errors_from_quantities(unumpy.uarray([[1.0, 2.0]], [[0.1, 0.2]]))
+    X, errors = from_quantities(unumpy.uarray([[1.0, 2.0]], [[0.1, 0.2]]))
     np.testing.assert_allclose(X, [[1.0, 2.0]])
     np.testing.assert_allclose(errors, [[0.1, 0.2]])
 
@@ -265,7 +261,7 @@ def test_numbers_of_the_package_uncertainties_are_taken_apart():
 )
 def test_uncertainties_of_astropy_become_standard_errors(kind, array):
     own = SimpleNamespace(uncertainty_type=kind, array=np.full((1, 2), array))
-    X, errors = errors_from_quantities(
+    X, errors = from_quantities(
         SimpleNamespace(data=np.array([[1.0, 2.0]]), uncertainty=own, unit=None)
     )
     np.testing.assert_array_equal(X, [[1.0, 2.0]])
@@ -273,7 +269,7 @@ def test_uncertainties_of_astropy_become_standard_errors(kind, array):
 
 
 def test_quantities_have_their_errors_in_their_own_unit():
-    X, errors = errors_from_quantities(
+    X, errors = from_quantities(
         Quantity([[1.0, 2.0]], "km"), Quantity([[100.0, 50.0]], "m")
     )
     np.testing.assert_allclose(X, [[1.0, 2.0]])
@@ -284,15 +280,15 @@ def test_distributions_have_mean_and_deviation():
     draws = SimpleNamespace(
         pdf_mean=lambda: np.array([[1.0]]), pdf_std=lambda: np.array([[0.2]])
     )
-    X, errors = errors_from_quantities(draws)
+    X, errors = from_quantities(draws)
     assert (X[0, 0], errors[0, 0]) == (1.0, 0.2)
 
 
 def test_numbers_without_errors_are_refused():
     with pytest.raises(ValueError, match="carry no errors"):
-        errors_from_quantities([[1.0, 2.0]])
+        from_quantities([[1.0, 2.0]])
     with pytest.raises(ValueError, match="without a unit"):
-        errors_from_quantities([[1.0]], [[0.1]])
+        from_quantities([[1.0]], [[0.1]])
     odd = SimpleNamespace(uncertainty_type="unknown", array=np.ones((1, 1)))
     with pytest.raises(ValueError, match="of type 'unknown'"):
-        errors_from_quantities(SimpleNamespace(data=np.ones((1, 1)), uncertainty=odd))
+        from_quantities(SimpleNamespace(data=np.ones((1, 1)), uncertainty=odd))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured
-from wideberth import Problem, critical_radius, path, screen, solve
+from wideberth import critical_radius, path, screen, solve
 from wideberth.noise import (
     Boxes,
     Covariances,
@@ -16,6 +16,7 @@ from wideberth.noise import (
     SumOfEllipsoids,
 )
 from wideberth.noise.sets import Noise
+from wideberth.problem import Problem
 from wideberth.problem.rounding import well_inside
 from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening import Reduction, fold_samples

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from wideberth import Box, Problem
+from wideberth import Box
 from wideberth.noise import Boxes, Noise, as_shape
 from wideberth.noise.sums import SumOfBoxes
+from wideberth.problem import Problem
 
 N, D = 9, 4
 KINDS = ["l2", "linf", "l1", "scales", "box", "ellipsoids", "boxes", "covariances"]

@@ -15,18 +15,16 @@ from sklearn.preprocessing import StandardScaler
 from wideberth import (
     Box,
     CrossPolytope,
-    Problem,
     RobustLinearSVC,
     RobustLinearSVCCV,
-    carry_noise,
     make_robust_pipeline,
     path,
-    radius_from_imputations,
-    radius_from_replicates,
     radius_from_std,
     screen,
     solve,
 )
+from wideberth.estimators import carry_noise
+from wideberth.measurement.radius import radius_from_imputations, radius_from_replicates
 from wideberth.noise import (
     L1,
     L2,
@@ -37,6 +35,7 @@ from wideberth.noise import (
     as_shape,
 )
 from wideberth.noise.shapes import ellipsoid_of
+from wideberth.problem import Problem
 
 
 @st.composite

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from reproduction import TINY, stopped_short
-from wideberth import Problem, solve
+from wideberth import solve
 from wideberth.cli import main, reproduce
+from wideberth.problem import Problem
 from wideberth.screening.decisions import Partition
 from wideberth_paper import experiment, load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from problems import make_problem
 from wideberth import (
     NullModelWarning,
-    Problem,
     RobustLinearSVC,
     RobustLinearSVCCV,
     critical_radius,
@@ -18,7 +17,7 @@ from wideberth import (
     screen,
     solve,
 )
-from wideberth.problem import Certificate, Pair
+from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.changes import centre_columns
 from wideberth.problem.endpoints import null_certificate
 from wideberth.results import not_converged

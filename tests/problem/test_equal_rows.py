@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import Problem, path, solve
-from wideberth.problem import merge
+from wideberth import path, solve
+from wideberth.problem import Problem, merge
 from wideberth.problem.merge import distinct, group_weights, merge_equal_rows
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples

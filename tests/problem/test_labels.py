@@ -13,9 +13,9 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from arguments import FITTED, FRAME, POSITIVE, ROADS, D, N, X, Y, masked, with_gap
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
+from wideberth._screen import screen
 from wideberth.data import DataError
 from wideberth.problem import Problem
-from wideberth.screen import screen
 
 # -- y ---------------------------------------------------------------------------------
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import Box, Problem, path, solve
+from wideberth import Box, path, solve
+from wideberth.problem import Problem
 from wideberth.problem.rows import SparseRows, as_rows, to_csr
 from wideberth.solvers.registry import choose_solver
 

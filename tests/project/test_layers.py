@@ -21,11 +21,11 @@ def test_no_class_name_is_used_twice():
 
 def test_imports_in_functions_are_seen():
     tree = ast.parse(
-        "def f():\n    from wideberth.cli import main\n    import wideberth.path"
+        "def f():\n    from wideberth.cli import main\n    import wideberth._path"
     )
-    assert list(layers.imported(tree)) == ["wideberth.cli", "wideberth.path"]
+    assert list(layers.imported(tree)) == ["wideberth.cli", "wideberth._path"]
     assert layers.part_of("wideberth.cli") not in layers.ALLOWED["solvers"]
-    assert layers.part_of("wideberth.path") == layers.FRONT
+    assert layers.part_of("wideberth._path") == layers.FRONT
     tree = ast.parse("from wideberth.problem import rows, Problem")
     assert list(layers.imported(tree)) == [
         "wideberth.problem.rows",

@@ -5,7 +5,7 @@ import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured, random_measured
 from safety import Reference, examine, examine_carried, examine_measured
 from wideberth.noise import Covariances
-from wideberth.problem import Pair
+from wideberth.problem import Pair, Problem
 from wideberth.screening import Screener, screen_points
 from wideberth.screening.regions import REGIONS, Region
 from wideberth.screening.tests import TESTS, nameable_tests, quick_test
@@ -130,7 +130,7 @@ def test_covariances_next_to_their_null_space_are_bounded_all_the_same():
         S = u[:, :, None] * u[:, None, :]
         w = np.cross(u[0], rng.normal(size=3)) + 10 ** rng.uniform(-12, -6) * u[0]
         X = problem.rows.X
-        own = wideberth.Problem.from_data(X, problem.y, X_err=S)
+        own = Problem.from_data(X, problem.y, X_err=S)
         assert isinstance(own.noise.sets, Covariances)
         radius = float(10 ** rng.uniform(-12, -6))
         for test in ("separable", "tangent"):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from problems import INTERCEPTS, SHAPES, make_problem, problems, solved_problems
 from reproduction import stopped_short
 from safety import Reference, examine, examine_seeds, iterates
-from wideberth import Problem, screen, solve
-from wideberth.problem import Pair
+from wideberth import screen, solve
+from wideberth.problem import Pair, Problem
 from wideberth.screening import (
     Partition,
     Reduction,

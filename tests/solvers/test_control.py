@@ -3,9 +3,9 @@
 import numpy as np
 
 from problems import make_problem
+from wideberth._solve import solve
 from wideberth.problem import Pair
 from wideberth.screening import Partition, Screener
-from wideberth.solve import solve
 from wideberth.solvers.base import Best
 from wideberth.solvers.driver import Driver
 

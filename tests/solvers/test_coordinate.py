@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 from problems import make_problem, problems
-from wideberth import NullModelWarning, Problem, solve
+from wideberth import NullModelWarning, solve
 from wideberth.kernels.sweeps import Sweeps
+from wideberth.problem import Problem
 from wideberth.solvers import sweeps
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.conic import solve_conic

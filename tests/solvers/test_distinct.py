@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import Problem, solve
+from wideberth import solve
 from wideberth.data import Source
 from wideberth.data import batches as distinct
+from wideberth.problem import Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.merge import merge_chunk
 from wideberth.solvers.driver import Driver

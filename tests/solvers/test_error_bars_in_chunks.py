@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from tall import searched
-from wideberth import Problem, solve
+from wideberth import solve
 from wideberth.data.chunks import Terms
 from wideberth.data.errors import DataError
 from wideberth.data.sources import Source
 from wideberth.noise import L2
+from wideberth.problem import Problem
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Gather, Proof
 from wideberth.solvers.shrinking import dual_with_others

@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 import wideberth
 from measured import FORMS, make_arguments
 from torture_oracle import Answer, Task, judge
-from wideberth import RobustLinearSVC, fill_errors, solve
+from wideberth import RobustLinearSVC, solve
+from wideberth.errors import fill
 from wideberth.noise.reading import read_errors
 from wideberth.problem import Problem
 from wideberth.solvers.blocks import SmoothedSets
@@ -255,7 +256,7 @@ def with_cell(value):
         (GOOD.T, "box", r"shape \(2, 6\)"),
         (with_cell(-0.5), "box", r"-0.5 at row 4, column 1"),
         (with_cell(np.inf), "ellipsoid", r"inf at row 4, column 1"),
-        (with_cell(np.nan), "ellipsoid", r"no error at row 4, column 1.*fill_errors"),
+        (with_cell(np.nan), "ellipsoid", r"no error at row 4, column 1.*fill"),
         (sp.csr_array(with_cell(-0.5)), "box", r"-0.5 at row 4, column 1"),
         (with_cell(1e160), "ellipsoid", r"1e\+160.*range"),
         ((GOOD, GOOD), "ellipsoid", r"pair .*box"),
@@ -344,11 +345,11 @@ def test_chunks_from_a_program_bring_their_error_bars():
 def test_missing_errors_are_filled_by_the_rule_asked_for():
     errors = np.array([[0.1, np.nan], [np.nan, 0.2], [0.3, 0.4]])
     X = np.array([[1.0, -2.0], [-4.0, 5.0], [7.0, 8.0]])
-    exact = fill_errors(errors, "exact")
+    exact = fill(errors, "exact")
     np.testing.assert_array_equal(exact, [[0.1, 0.0], [0.0, 0.2], [0.3, 0.4]])
-    median = fill_errors(errors, "median")
+    median = fill(errors, "median")
     np.testing.assert_allclose(median, [[0.1, 0.3], [0.2, 0.2], [0.3, 0.4]])
-    share = fill_errors(errors, 0.5, X)
+    share = fill(errors, 0.5, X)
     np.testing.assert_allclose(share, [[0.1, 1.0], [2.0, 0.2], [0.3, 0.4]])
     assert np.isnan(errors).sum() == 2
 
@@ -356,7 +357,7 @@ def test_missing_errors_are_filled_by_the_rule_asked_for():
 def test_frames_are_filled_as_frames():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"u": [0.1, np.nan], "g": [0.2, 0.3]}, index=["a", "b"])
-    filled = fill_errors(frame, "median")
+    filled = fill(frame, "median")
     assert list(filled.columns) == ["u", "g"]
     assert list(filled.index) == ["a", "b"]
     assert filled.loc["b", "u"] == 0.1
@@ -365,14 +366,14 @@ def test_frames_are_filled_as_frames():
 def test_rules_that_cannot_be_followed_are_named():
     errors = np.array([[0.1, np.nan], [0.2, np.nan]])
     with pytest.raises(ValueError, match=r"Column 1 .*no median"):
-        fill_errors(errors, "median")
+        fill(errors, "median")
     with pytest.raises(ValueError, match="takes X"):
-        fill_errors(errors, 0.1)
+        fill(errors, 0.1)
     for rule in ("mean", -1, np.nan, np.inf, None, True):
         with pytest.raises(ValueError, match="rule"):
-            fill_errors(errors, rule, np.ones((2, 2)))
+            fill(errors, rule, np.ones((2, 2)))
     with pytest.raises(ValueError, match="X"):
-        fill_errors(errors, 0.1, np.ones((3, 2)))
+        fill(errors, 0.1, np.ones((3, 2)))
 
 
 def test_random_problems_are_solved_whatever_their_sets():

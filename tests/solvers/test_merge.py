@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tall import searched, tall_data
-from wideberth import Problem, solve
+from wideberth import solve
 from wideberth.data import Source
 from wideberth.data.batches import PerRow
 from wideberth.data.chunks import Chunk, Terms
 from wideberth.noise import as_noise
+from wideberth.problem import Problem
 from wideberth.problem.merge import Grouping, Groups
 from wideberth.screening import fold_samples
 from wideberth.solvers.base import Control

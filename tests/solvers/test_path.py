@@ -633,7 +633,7 @@ def test_what_points_decide_is_computed_when_asked_for(monkeypatch, kept):
         return screen_at_hand(*given)
 
     monkeypatch.setattr(paths, "screen_at_hand", noted)
-    monkeypatch.setattr(import_module("wideberth.path"), "_KEPT_ROWS", kept)
+    monkeypatch.setattr(import_module("wideberth._path"), "_KEPT_ROWS", kept)
     Cs = [0.01, 0.1, 1.0]
     found = path(X, y, Cs=Cs, radii=[0.1])
     at_once = 0 if kept else 2  # what the first point keeps is none too many

@@ -19,7 +19,7 @@ from sklearn.datasets import dump_svmlight_file
 from problems import EXTREME_PENALTIES, make_solved
 from safety import Reference, examine_chunks
 from tall import INTERCEPTS, searched, tall_data
-from wideberth import Box, NullModelWarning, Problem, RobustLinearSVC, solve
+from wideberth import Box, NullModelWarning, RobustLinearSVC, solve
 from wideberth.data import DataError, Source, open_data
 from wideberth.data.arrays import ArrayReader
 from wideberth.data.chunks import Chunk, Terms
@@ -27,7 +27,7 @@ from wideberth.data.columnar import ColumnarReader
 from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, physical_memory
 from wideberth.noise import L2, as_noise
-from wideberth.problem import Pair
+from wideberth.problem import Pair, Problem
 from wideberth.problem.endpoints import critical_scale
 from wideberth.problem.rows import as_rows
 from wideberth.screening import screen_points

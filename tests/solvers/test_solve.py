@@ -9,7 +9,8 @@ from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from problems import make_problem, problems
-from wideberth import NullModelWarning, Problem, solve
+from wideberth import NullModelWarning, solve
+from wideberth.problem import Problem
 from wideberth.problem.endpoints import critical_radius
 from wideberth.problem.rows import as_rows
 from wideberth.screening import Partition, Reduction

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
+from wideberth._screen import screen
 from wideberth.problem import Problem
-from wideberth.screen import screen
 
 N, D = 60, 3
 RNG = np.random.default_rng(0)

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from road_cases import NAMES, ROWS
-from wideberth import error_columns
+from wideberth.errors import columns as error_columns
 
 
 @dataclass(frozen=True)

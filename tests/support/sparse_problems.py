@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth import Box
+from wideberth._solve import solve
 from wideberth.problem import Pair, Problem
-from wideberth.solve import solve
 from wideberth.solvers.conic import solve_conic
 
 KINDS = ("linf", "box", "cells")

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from wideberth._solve import solve
 from wideberth.report.figures import (
     MARKERS,
     SERIES,
@@ -16,7 +17,6 @@ from wideberth.report.figures import (
     drawing,
     plain_ticks,
 )
-from wideberth.solve import solve
 from wideberth_paper import CS
 from wideberth_paper.methods import METHODS
 from wideberth_paper.regions import LEVELS, RULES

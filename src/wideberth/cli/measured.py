@@ -22,8 +22,8 @@ from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, kind_of, open_table
 from wideberth.data.errors import agree, listed, quoted
 from wideberth.data.table import Table
-from wideberth.measurement.columns import error_columns
-from wideberth.measurement.imputations import fill_errors
+from wideberth.errors import columns as error_columns
+from wideberth.errors import fill
 from wideberth.noise import ErrorBars
 from wideberth.noise.reading import SHAPES, read_errors
 
@@ -141,7 +141,7 @@ class ErrorColumns:
             return tuple(np.where(np.isnan(side), usual, side) for side in cells)
         share = self.missing.removeprefix("share:")
         rule = "exact" if share == "exact" else float(share)
-        return tuple(fill_errors(side, rule, known) for side in cells)
+        return tuple(fill(side, rule, known) for side in cells)
 
     def sets(self, cells: tuple, X: np.ndarray) -> ErrorBars:
         """The sets of the rows X."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wideberth._path import path
 from wideberth.cli import output
 from wideberth.cli.commands import PathOptions
 from wideberth.cli.errors import blamed_on_data
@@ -16,7 +17,6 @@ from wideberth.estimators.affine import linear_map
 from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.one_vs_rest import OneVsRest
 from wideberth.estimators.training_data import RowsInMemory
-from wideberth.path import path
 from wideberth.results import PathPoint
 
 _COLUMNS = (

@@ -125,7 +125,7 @@ class Numbers:
                 f"{where}, {self._shown(cell)}, which is "
                 f"{limit or 'not a finite number'}; mend it, or if it stands for a "
                 f"missing value add --na {quoted(cell.text)}."
-                + (limit and " In Python errors_from_limits gives limits an error.")
+                + (limit and " In Python errors.from_limits gives limits an error.")
             )
         point, comma, grouped = map(self.evidence.get, ("point", "comma", "grouped"))
         comma = comma or (grouped if self.form.decimal == "," else None)

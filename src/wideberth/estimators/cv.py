@@ -24,6 +24,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
+from wideberth._path import read_Cs, read_penalties, read_radii, read_ramps
 from wideberth.estimators.folds import run_fold
 from wideberth.estimators.linear import LinearClassifier
 from wideberth.estimators.one_vs_rest import (
@@ -36,7 +37,6 @@ from wideberth.estimators.one_vs_rest import (
 from wideberth.estimators.scoring import BALANCED, robust_scorer
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import RowsInMemory, read_measured
-from wideberth.path import read_Cs, read_penalties, read_radii, read_ramps
 from wideberth.problem.changes import build_problem
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_jobs, check_number

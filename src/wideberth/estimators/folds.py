@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from wideberth._path import follow, read_levels
 from wideberth.certify import decision_values
 from wideberth.estimators.images import Images
 from wideberth.estimators.judging import judge
@@ -24,7 +25,6 @@ from wideberth.estimators.one_vs_rest import (
 )
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.training_data import RowsInMemory
-from wideberth.path import follow, read_levels
 from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.solvers.base import Options

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from wideberth._solve import solve_presolved
 from wideberth.problem.changes import build_problem, cut_radii, share_rows
 from wideberth.problem.statement import Statement
 from wideberth.results import Solution
-from wideberth.solve import solve_presolved
 from wideberth.solvers.base import Options
 from wideberth.solvers.estimate import ESTIMATE_PRODUCTS, estimated_slacks
 from wideberth.solvers.registry import check_choices

@@ -64,7 +64,8 @@ def measured_scorer(metric="accuracy") -> MeasuredScorer:
     Examples
     --------
     >>> import numpy as np
-    >>> from wideberth import MeasuredSVC, measured_scorer
+    >>> from wideberth import MeasuredSVC
+    >>> from wideberth.estimators import measured_scorer
     >>> rng = np.random.default_rng(0)
     >>> true, E = rng.normal(size=(100, 3)), rng.uniform(0, 1, size=(100, 3))
     >>> X, y = true + E * rng.normal(size=E.shape), true[:, 0] > 0

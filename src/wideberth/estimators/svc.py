@@ -144,7 +144,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     screening_ : list of dict
         For each binary problem the shares of samples proven irrelevant ("removed") and
         proven at full weight ("saturated"), the "trace" of its certified points, and
-        whether it "converged", as `wideberth.Solution` defines it.
+        whether it "converged", as `wideberth.results.Solution` defines it.
     noise_ : str, array, Noise or None
         The shape trained against, in units of the X that `fit` saw and in the order of
         its features; None where `X_err` gave every sample its own.
@@ -162,7 +162,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     --------
     wideberth.make_robust_pipeline : noise in the units of the data before scaling.
     wideberth.radius_from_std : radii from a standard deviation.
-    wideberth.radius_from_replicates : radii from repeated measurements.
+    wideberth.errors.from_replicates : errors from repeated measurements.
 
     Notes
     -----
@@ -249,7 +249,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
             of magnitudes states lopsided tolerances: two tables in a tuple or a list,
             or `np.stack([down, up], axis=-1)`, of shape (n_samples, n_features, 2),
             which the searches of scikit-learn slice for their folds like other arrays.
-            Cells without an error: `wideberth.fill_errors`. Data that is read in chunks
+            Cells without an error: `wideberth.errors.fill`. Data that is read in chunks
             has them as `wideberth.data.open_data` says. `noise` is left at its default.
 
         Returns

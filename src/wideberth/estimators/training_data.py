@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
+from wideberth._solve import solve_source, solve_stated
 from wideberth.data.chunks import Classes
 from wideberth.data.opening import (
     errors_in_memory,
@@ -49,7 +50,6 @@ from wideberth.problem.validation import (
     refuse_text,
 )
 from wideberth.results import Solution
-from wideberth.solve import solve_source, solve_stated
 from wideberth.solvers.base import Options
 
 

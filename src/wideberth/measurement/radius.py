@@ -213,7 +213,7 @@ def radius_from_imputations(
     default `center`, their mean, this holds as m grows.
 
     One number per row lets all directions be as uncertain as the worst one. Where some
-    features are known and others guessed, `errors_from_imputations` says it cell by
+    features are known and others guessed, `errors.from_imputations` says it cell by
     cell, for `X_err`, and asks for far less.
 
     Parameters

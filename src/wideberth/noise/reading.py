@@ -42,8 +42,8 @@ IN_SEARCHES = (
     "In searches and cross-validation of scikit-learn it takes "
     "sklearn.set_config(enable_metadata_routing=True), params={'X_err': ...} or "
     "fit(..., X_err=...), and a scorer that asks for it: the default, or "
-    "scoring=wideberth.measured_scorer(...). Other estimators around this one ask with "
-    "set_fit_request(X_err=True) and set_score_request(X_err=True)."
+    "scoring=wideberth.estimators.measured_scorer(...). Other estimators around this "
+    "one ask with set_fit_request(X_err=True) and set_score_request(X_err=True)."
 )
 
 
@@ -328,7 +328,7 @@ def _where_bad(table, bad, columns) -> str:
     if np.isnan(value):
         return (
             f"X_err has no error {where}, where X has a value. Say what is meant: "
-            "wideberth.fill_errors(X_err, rule) fills such cells as exact, with the "
+            "wideberth.errors.fill(X_err, rule) fills such cells as exact, with the "
             "column's median error, or with a share of the value."
         )
     return (

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from fuzzing import Violation
+from wideberth._solve import solve
 from wideberth.data.chunks import Terms
 from wideberth.noise import L2
-from wideberth.solve import solve
 
 __all__ = ["PLACE", "check_solution", "look_through"]
 

@@ -133,9 +133,9 @@ def solve(
         dimensions. With error_shape="box" a pair (down, up) of magnitudes states
         lopsided tolerances: a cell moves by at most ρ_i·down and ρ_i·up. They are two
         tables in a tuple or a list, or an array of shape (n, d, 2). Cells without an
-        error: `wideberth.fill_errors`. Of data that is read in chunks as
+        error: `wideberth.errors.fill`. Of data that is read in chunks as
         `wideberth.data.open_data` takes it, such as a dict of feature to error column
-        of a table (`wideberth.error_columns`).
+        of a table (`wideberth.errors.columns`).
     error_shape : {"ellipsoid", "box"}
         Whether `X_err` holds standard errors, any of whose combinations of the same
         total size may occur, or tolerances that all cells may reach at once.
