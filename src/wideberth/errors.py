@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 
-from wideberth.measurement.tables import read_variances
+from wideberth.measurement.population import read_variances
 from wideberth.noise.reading import check_error_shape, in_order_of
 from wideberth.problem.limits import TINY
 from wideberth.problem.validation import (

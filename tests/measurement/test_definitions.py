@@ -16,17 +16,8 @@ from wideberth.errors import (
     from_sides,
 )
 from wideberth.errors import columns as error_columns
-from wideberth.measurement.population import Measurements
 from wideberth.measurement.radius import radius_from_std
-from wideberth.measurement.tables import (
-    ClassSample,
-    FarCells,
-    MemoryTable,
-    _EveryNth,
-    _overview,
-)
 
-NO_COVARIANCES = np.zeros((0, 2, 2))
 SHAPES = {"l2": 2, "linf": np.inf, "l1": 1}
 
 
@@ -231,77 +222,3 @@ def test_errors_are_found_by_name(names, pattern, found):
 def test_patterns_say_one_mark_or_two(pattern):
     with pytest.raises(ValueError, match="pattern="):
         error_columns(["a"], pattern)
-
-
-# -- tables ----------------------------------------------------------------------------
-
-
-def measured(n, d=2, seed=0):
-    rng = np.random.default_rng(seed)
-    values = rng.normal(size=(n, d))
-    values[rng.random((n, d)) < 0.2] = np.nan
-    return Measurements(values, rng.exponential(size=(n, d)), NO_COVARIANCES)
-
-
-def test_an_overview_tells_ends_counts_and_whether_anything_is_measured():
-    part = measured(9)
-    found = _overview(3, part, np.array([0, 2, 2, 0, 0, 0, 2, 0, 0]))
-    assert found.counts.tolist() == [6, 0, 3]
-    np.testing.assert_array_equal(found.low, np.nanmin(part.values, axis=0))
-    np.testing.assert_array_equal(found.high, np.nanmax(part.values, axis=0))
-    assert found.measured
-    exact = Measurements(part.values, np.zeros((9, 2)), NO_COVARIANCES)
-    assert not _overview(0, exact, None).measured
-    assert _overview(0, exact, None).counts.tolist() == [9]
-
-
-def test_every_so_many_rows_of_a_class_are_gathered_wherever_they_are():
-    labels = np.array([0, 1, 0, 0, 1, 0, 0, 0])
-    gather = _EveryNth({1: np.array([5, 2])}, np.array([3, 2]))
-    part, own, even = gather(1, measured(8), labels)
-    # Ranks go on from 5 rows of class 0 and 2 of class 1: 5 6 7 8 9 10, and 2 3.
-    expected = [1, 2, 6]  # class 1 of rank 2; class 0 of ranks 6 and 9
-    ranks = np.array([5, 2, 6, 7, 3, 8, 9, 10])
-    taken = (ranks % 3 == 0) | (ranks % np.array([3, 2])[labels] == 0)
-    np.testing.assert_array_equal(part.values, measured(8).values[taken])
-    assert set(expected) <= set(np.flatnonzero(taken))
-    np.testing.assert_array_equal(own, labels[taken])
-    np.testing.assert_array_equal(even, (ranks % 3 == 0)[taken])
-
-
-def test_rows_of_a_sample_are_all_or_by_shares():
-    labels, even = np.array([0, 0, 1, 1]), np.array([True, False, True, True])
-    part, ends = measured(4), np.zeros(2)
-    sample = ClassSample(part, labels, even, np.array([2, 2]), ends, ends, True)
-    assert sample.whole
-    assert not ClassSample(part, labels, even, np.array([2, 3]), ends, ends, True).whole
-    np.testing.assert_array_equal(sample.evenly.values, part.values[even])
-    sizes = [[len(group) for group in sample.groups(flag)] for flag in (False, True)]
-    assert sizes == [[2, 2], [1, 2]]
-
-
-def test_cells_far_from_the_middle_are_counted_by_column():
-    values = np.array([[0.0, 10.0], [5.0, np.nan], [-30.0, 12.0]])
-    variances = np.array([[0.0, 0.0], [16.0, 0.0], [0.0, 0.0]])
-    cells = FarCells(np.array([1.0, 10.0]), np.array([3.0, 1.0]), 1.5)
-    counts, farthest, place, column = cells(
-        0, Measurements(values, variances, NO_COVARIANCES), None
-    )
-    assert counts.tolist() == [1, 1]  # 31/3, and 2/1; 4/5 is near
-    assert farthest == pytest.approx(31 / 3)
-    assert (place, column) == ("row 2", 0)
-    assert (
-        cells(4, Measurements(values, variances, NO_COVARIANCES), None)[2]
-        == "row 2 of chunk 4"
-    )
-
-
-def test_a_small_table_is_its_own_sample():
-    part, labels = measured(6), np.array([0, 1, 0, 1, 1, 1])
-    sample = MemoryTable(part, labels).sample()
-    assert sample.whole
-    assert sample.measured
-    assert sample.counts.tolist() == [2, 4]
-    assert sample.even.all()
-    np.testing.assert_array_equal(sample.low, np.nanmin(part.values, axis=0))
-    np.testing.assert_array_equal(sample.high, np.nanmax(part.values, axis=0))

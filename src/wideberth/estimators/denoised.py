@@ -30,8 +30,7 @@ from wideberth.estimators.affine import linear_map
 from wideberth.estimators.judging import Judged
 from wideberth.estimators.monotone import bends
 from wideberth.estimators.one_vs_rest import radii_of
-from wideberth.measurement.population import Posterior
-from wideberth.measurement.tables import BLOCK, read_variances
+from wideberth.measurement.population import BLOCK, Posterior, read_variances
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.noise import Covariances, Posteriors, keeps_apart
 from wideberth.noise.reading import in_order_of
@@ -119,12 +118,21 @@ class Denoised:
         return front.trained(behind, X, y, X_err, _consumed(behind, params))
 
     def trained(self, behind, X, y, X_err, params: dict) -> Denoised:
-        """The same with a `RobustPipeline` behind it that is fitted here."""
-        found = self.posterior(X, X_err)
+        """The same with a `RobustPipeline` behind it that is fitted here.
+
+        At radius 0, the default, covariances of posteriors are not needed.
+        """
+        last, step = behind.steps[-1]
         routed = get_config()["enable_metadata_routing"]
-        name = "X_err" if routed else f"{behind.steps[-1][0]}__X_err"
-        sets = Posteriors.of(found.covariance)
-        behind.fit(found.mean, y, **params | {name: sets})
+        name, radius = ("", "radius") if routed else (f"{last}__", f"{last}__radius")
+        stated = params.get(radius, getattr(step, "radius", 1.0))
+        if stated is None or (np.ndim(stated) == 0 and stated == 0):
+            params = {key: params[key] for key in params.keys() - {radius}}
+            behind.fit(self.means(X, X_err), y, **params)
+        else:
+            found = self.posterior(X, X_err)
+            sets = Posteriors.of(found.covariance)
+            behind.fit(found.mean, y, **params | {f"{name}X_err": sets})
         return replace(self, behind=behind)
 
     @property

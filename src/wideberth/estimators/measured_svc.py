@@ -27,7 +27,7 @@ from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import read_rows
 from wideberth.estimators.verdict import Verdict, check_confidence, verdict
-from wideberth.measurement.tables import read_variances
+from wideberth.measurement.population import read_variances
 from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
 from wideberth.problem.labels import class_labels, uniform

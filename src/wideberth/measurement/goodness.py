@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import gammainc, ndtr
 
 from wideberth.kernels.gaussians import densities
-from wideberth.measurement.gaussians import GaussianFitter, thinned
+from wideberth.measurement.fitting import GaussianFitter, thinned
 from wideberth.measurement.population import (
     FLOOR,
     Measurements,
