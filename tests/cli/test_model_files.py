@@ -199,7 +199,10 @@ def test_plain_values_come_back(value):
             pipeline(PCA(2), SVC()).fit(X, TWO),
             "no PCA; store it with joblib",
         ),
-        (SVC(random_state=np.random.RandomState(0)), "no RandomState"),
+        (
+            SVC(solver_options={"random_state": np.random.RandomState(0)}),
+            "no RandomState",
+        ),
         (MeasuredSVC(cv=StratifiedKFold(3)), "no StratifiedKFold"),
     ],
 )

@@ -219,13 +219,17 @@ has_callbacks = pytest.mark.skipif(
 
 @has_callbacks
 @pytest.mark.parametrize(
-    "data",
-    [(X, Y), (lambda: [(X, Y)],), (X, Y, None, None, np.full(X.shape, 0.05))],
+    ("data", "beside"),
+    [
+        ((X, Y), {}),
+        ((lambda: [(X, Y)],), {}),
+        ((X, Y), {"X_err": np.full(X.shape, 0.05)}),
+    ],
     ids=["rows", "chunks", "error bars"],
 )
-def test_callbacks_see_every_binary_problem_and_every_certified_point(data):
+def test_callbacks_see_every_binary_problem_and_every_certified_point(data, beside):
     recorder = Recorder()
-    model = RobustLinearSVC().set_callbacks(recorder).fit(*data)
+    model = RobustLinearSVC().set_callbacks(recorder).fit(*data, **beside)
     assert recorder.events[0] == "setup"
     assert recorder.events[-1] == "teardown"
     for k, report in enumerate(model.screening_):
