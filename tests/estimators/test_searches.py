@@ -79,7 +79,8 @@ def test_a_search_warns_once_not_once_for_every_fold():
 
 def test_measurements_warn_once_of_their_folds():
     y = Y == 1
-    said = warned(lambda: MeasuredSVC(radius=80).fit(X, y, X_err=np.ones_like(X)))
+    model = MeasuredSVC(radius=80, probability=True)
+    said = warned(lambda: model.fit(X, y, X_err=np.ones_like(X)))
     assert len(said) == 2  # of the folds, and of the model itself
     assert sum("this search" in text for text in said) == 1
 
