@@ -14,8 +14,8 @@ from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
 from wideberth.cli.prepare import Columns, PreparedRows, moments
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, open_table
+from wideberth.data.delimited import Numbers, looks_like_number
 from wideberth.data.errors import agree, listed, quoted
-from wideberth.data.numbers import Numbers, looks_like_number
 from wideberth.data.table import Table
 from wideberth.measurement.radius import noise_from_replicates, radius_from_std
 from wideberth.noise import ErrorBars
