@@ -197,8 +197,8 @@ class Denoised:
             raise ValueError(
                 f"The population has {self.features.n_components_} Gaussians, and the "
                 "posterior mean bends with the measurement, so that no exact radius "
-                "is known. Use TrueFeatures(n_components=1), or ask for verdict(X, "
-                "X_err), which holds for any number of them."
+                "is known. Use n_components=1, or ask for verdict(X, X_err), which "
+                "holds for any number of them."
             )
         Z, errors = self._read(X, X_err)
         if np.ndim(errors) == 3:

@@ -26,6 +26,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from wideberth.data.memory import physical_memory
 from wideberth.data.opening import in_chunks, open_measurements
 from wideberth.data.samples import Samples
 from wideberth.measurement.fitting import GaussianFitter, category_effects, marginals
@@ -300,7 +301,18 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"covariance={short(covariance)} is not known; choose 'full' or "
                 "'diagonal'."
             )
-        return self._posterior(self._read(X, X_err), covariance)
+        part = self._read(X, X_err)
+        n, d = part.values.shape
+        size = (
+            n * d ** (2 if covariance == "full" else 1) * 8 * (self.n_components_ + 1)
+        )
+        if size > physical_memory() / 2:
+            raise ValueError(
+                f"The posteriors of {n} rows and {d} columns take {size / 1e9:.2g} GB, "
+                "more than half of this machine's memory. Ask for fewer rows at a "
+                "time, or for covariance='diagonal'; for means alone, transform."
+            )
+        return self._posterior(part, covariance)
 
     def _posterior(self, part: Measurements, covariance) -> Posterior:
         scaled, beside = part.scaled(self._centre, self._scale), self._beside
