@@ -1,27 +1,23 @@
 import itertools
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured
-from wideberth import critical_radius, path, screen, solve
+from wideberth import critical_radius, screen, solve
 from wideberth.noise import (
     Boxes,
     Covariances,
     Ellipsoids,
     SumOfEllipsoids,
 )
-from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.rounding import well_inside
-from wideberth.problem.rows import as_rows, gamma
+from wideberth.problem.rows import gamma
 from wideberth.screening import Reduction, fold_samples
 from wideberth.screening.decisions import Partition
-from wideberth.solvers.conic import solve_conic
 
 INTERCEPTS = (None, 1.0, 0.0)
 CASES = list(itertools.product(FORMS, SPREADS))
@@ -60,19 +56,6 @@ def inside(problem, delta, slack=1e-9):
         if np.any(delta @ w > brute(problem, w) + slack * size):
             return False
     return True
-
-
-def gap_parts(problem, w, b, alpha, v, delta):
-    """P − D by the split of theory §8, with δ_i = delta."""
-    kappa = problem.radii * brute(problem, w)
-    u = 1 - problem.rows.margins(w) + kappa - (problem.y * b)
-    parts = problem.weights * np.maximum(u, 0) - alpha * u
-    noise = alpha * (kappa - delta @ w)
-    total = parts.sum() + 0.5 * np.sum((w - v) ** 2) + noise.sum()
-    if problem.intercept:
-        off = b - alpha @ problem.y / problem.intercept
-        total += 0.5 * problem.intercept * off**2
-    return total
 
 
 @pytest.mark.parametrize("k", range(len(CASES)))
@@ -122,19 +105,6 @@ def test_gradients_and_curvature_are_derivatives(k):
     assert np.abs(found - np.array(columns)).max() < 1e-5 * scale
 
 
-def test_a_covariance_on_the_axes_is_an_ellipsoid():
-    X, y, options = make_arguments(1, spread="some zero")
-    errors = options.pop("X_err")
-    one = Problem.from_data(X, y, X_err=errors, **options)
-    S = np.stack([np.diag(e**2) for e in errors])
-    other = Problem.from_data(X, y, X_err=S, **options)
-    w = np.array([1.0, -2.0, 0.5, 0.0])
-    np.testing.assert_allclose(other.noise.sets.supports(w), one.noise.sets.supports(w))
-    found = [solve(X, y, X_err=E, tol=1e-9, **options) for E in (errors, S)]
-    np.testing.assert_allclose(found[0].w, found[1].w, atol=1e-4)
-    assert abs(found[0].certificate.primal - found[1].certificate.primal) < 1e-7
-
-
 @pytest.mark.parametrize("k", range(len(CASES)))
 @pytest.mark.parametrize("intercept", INTERCEPTS[1:])
 def test_no_dual_value_exceeds_a_primal_one_and_the_gap_is_its_parts(k, intercept):
@@ -153,28 +123,6 @@ def test_no_dual_value_exceeds_a_primal_one_and_the_gap_is_its_parts(k, intercep
         for u in rng.normal(size=(50, d)):
             most = (dual.alpha * problem.radii) @ brute(problem, u)
             assert left @ u <= most * (1 + 1e-7) + dual.center_rounding * 10
-
-
-@pytest.mark.parametrize("form", ["ellipsoid", "covariance", "box"])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_the_gap_splits_into_parts_that_are_not_negative(form, intercept):
-    problem = make_measured(5, form=form, intercept=intercept, radii="random")
-    rng = np.random.default_rng(5)
-    alpha = problem.repair(problem.weights * rng.random(problem.n))
-    w, b = rng.normal(size=problem.rows.d), 0.3 * (intercept is not None)
-    at = rng.normal(size=problem.rows.d)
-    moves = problem.noise.sets.gradients(at)
-    delta = problem.radii[:, None] * moves
-    d = problem.rows.combine(alpha)
-    v = d - alpha @ delta
-    value = alpha.sum() - 0.5 * v @ v
-    if intercept:
-        value -= 0.5 * (alpha @ problem.y) ** 2 / intercept
-    expected = gap_parts(problem, w, b, alpha, v, delta)
-    assert abs(problem.at(w, b).value - value - expected) < 1e-10 * expected
-    # The best v is at least as short as that of this δ.
-    best = problem.dual_at(alpha, near=at)
-    assert best.value >= value - 1e-9
 
 
 @pytest.mark.parametrize("k", range(0, len(CASES), 3))
@@ -562,53 +510,6 @@ def test_the_critical_radius_is_a_number_without_units(form, power):
     assert two.lower == pytest.approx(one.lower, rel=3e-3)
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("shape", ["ellipsoid", "box"])
-def test_errors_that_all_samples_share_are_a_shape_of_noise(shape, intercept):
-    """E = ρ_iτ_j: ellipsoids are noise per feature, boxes in its units an ℓ∞ ball."""
-    X, y, _ = make_arguments(6, n=40)
-    rng = np.random.default_rng(6)
-    rho, tau = rng.uniform(0.0, 0.4, size=40), rng.uniform(0.5, 2.0, size=4)
-    rho[::5] = 0.0
-    if shape == "box":
-        tau[:] = 1.0
-    noise = tau if shape == "ellipsoid" else "linf"
-    common = {
-        "fit_intercept": intercept is not None,
-        "intercept_penalty": intercept or 0.0,
-    }
-    own = {"X_err": np.outer(rho, tau), "error_shape": shape} | common
-    shared = {"noise": noise, "radius": rho} | common
-    one, two = (solve(X, y, tol=1e-9, **how) for how in (own, shared))
-    assert abs(one.certificate.primal - two.certificate.primal) <= 1e-7
-    np.testing.assert_allclose(one.w, two.w, atol=1e-4)
-    np.testing.assert_array_less(0, one.certificate.dual)
-    w, alpha = two.w + 0.01, two.alpha
-    ours = wideberth.screen(X, y, w, alpha, C=1.0, **own)
-    theirs = wideberth.screen(X, y, w, alpha, C=1.0, test="separable", **shared)
-    assert not np.any(ours.removed & theirs.saturated)
-    assert not np.any(ours.saturated & theirs.removed)
-    margins = 1 - Problem.from_data(X, y, intercept=intercept, **{
-        "X_err": own["X_err"], "error_shape": shape}).at(two.w, two.b).slack  # fmt: skip
-    assert np.all(ours.lower <= margins + 1e-3)
-    assert np.all(ours.upper >= margins - 1e-3)
-    alike = {"X_err": np.outer(np.ones(40), tau), "error_shape": shape} | common
-    bracket = critical_radius(X, y, **alike)
-    other = critical_radius(X, y, noise=noise, **common)
-    assert bracket.lower <= other.upper * (1 + 1e-9)
-    assert bracket.upper >= other.lower * (1 - 1e-9)
-    assert bracket.width <= 3e-3
-
-
-def test_sparse_errors_are_those_of_the_same_dense_table():
-    for form in ("csr ellipsoid", "csr box"):
-        X, y, options = make_arguments(8, form=form)
-        errors = options.pop("X_err")
-        one = solve(X, y, X_err=errors, tol=1e-9, **options)
-        two = solve(X, y, X_err=errors.toarray(), tol=1e-9, **options)
-        np.testing.assert_allclose(one.w, two.w, atol=1e-5)
-
-
 @pytest.mark.parametrize("radius", [0.0, 0.3, 1.0, 2.5, "each"])
 def test_lopsided_boxes_are_boxes_about_a_middle_that_moves_with_the_radius(radius):
     X, y, options = make_arguments(8, form="lopsided")
@@ -634,23 +535,6 @@ def test_lopsided_boxes_are_boxes_about_a_middle_that_moves_with_the_radius(radi
     np.testing.assert_allclose(margins, problem.robust_margins(one.w), atol=1e-9)
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_middles_of_lopsided_boxes_move_along_a_path_of_radii(intercept):
-    X, y, options = make_arguments(8, form="lopsided", size=0.5)
-    del options["radius"]
-    options |= {"fit_intercept": intercept is not None}
-    options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-9}
-    for solver in ("newton", "conic"):
-        found = path(
-            X, y, Cs=[0.1, 1.0], radii=[0.2, 0.0, 1.5], solver=solver, **options
-        )
-        for point in found:
-            alone = solve(X, y, C=point.C, radius=point.radius, **options)
-            np.testing.assert_allclose(point.w, alone.w, atol=2e-4)
-            assert point.objective == pytest.approx(alone.primal, rel=1e-7)
-            assert point.converged
-
-
 def test_a_lopsided_box_is_judged_by_the_side_that_counts():
     # All samples may only be too small. The model that says so never dies.
     X = np.array([[1.0], [2.0], [-1.0], [-2.0]])
@@ -664,18 +548,6 @@ def test_a_lopsided_box_is_judged_by_the_side_that_counts():
     against = critical_radius(X, y, X_err=(up, down), **options)
     # Σz_i = 6, and the boxes take 2 + 2 + 3 + 3 of it.
     assert against.lower == against.upper == pytest.approx(0.6)
-
-
-@pytest.mark.parametrize("k", range(0, len(CASES), 4))
-def test_the_oracle_states_the_same_problem(k):
-    pytest.importorskip("cvxpy")
-    problem = case(k, n=15, radii="some zero", weights="some zero", intercept=1.0)
-    found = solve_conic(problem)
-    chosen = np.random.default_rng(k).random(problem.n) < 0.3
-    none, nan = np.zeros(problem.n, dtype=bool), np.full(problem.n, np.nan)
-    small = Reduction.of(problem).shrink(Partition(none, chosen, nan, nan)).problem
-    other = solve_conic(small)
-    assert found.certificate.primal <= problem.at(other.w, other.b).value + 1e-6
 
 
 @pytest.mark.parametrize("tall", [False, True])
@@ -735,30 +607,6 @@ def test_units_of_features_do_not_matter_to_covariances():
     for w in rng.normal(size=(20, 3)):
         expected = Covariances.of(plain).supports(w)
         np.testing.assert_allclose(bars.supports(w / units), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("form", ["ellipsoid", "box"])
-def test_arrays_of_another_library_have_the_same_values(form):
-    strict = pytest.importorskip("array_api_strict")
-    problem, rng = make_measured(3, form=form, intercept=0.0), np.random.default_rng(3)
-    w, alpha = rng.normal(size=problem.rows.d), problem.weights * 0.5
-    rows = as_rows(strict.asarray(problem.rows.X), strict.asarray(problem.y))
-    kind = Ellipsoids if form == "ellipsoid" else Boxes
-    table = problem.noise.sets.table.X
-    errors = strict.asarray(np.sqrt(table) if kind is Ellipsoids else table)
-    there = replace(
-        problem,
-        rows=rows,
-        weights=strict.asarray(problem.weights),
-        noise=Noise(kind.of(errors), strict.asarray(problem.radii)),
-    )
-    assert there.at(w, 0.1).value == pytest.approx(problem.at(w, 0.1).value, rel=1e-13)
-    found = there.dual_at(strict.asarray(alpha), near=w)
-    expected = problem.dual_at(alpha, near=w)
-    assert found.value == pytest.approx(expected.value, rel=1e-12)
-    assert found.rounding == pytest.approx(expected.rounding, rel=1e-6)
-    back = there.on_host()
-    assert back.at(w, 0.1).value == pytest.approx(problem.at(w, 0.1).value, rel=1e-13)
 
 
 def test_rounding_may_leave_the_curvature_singular():

@@ -208,16 +208,6 @@ def test_without_an_intercept_the_mirror_image_of_the_other_class_is_equal():
 # -- when it is tried ------------------------------------------------------------------
 
 
-def test_rows_that_differ_cost_a_look_at_some(monkeypatch):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20_000, 3))
-    X[rng.random(20_000) < 0.4] = 0.0  # one frequent row is not worth while
-    monkeypatch.setattr(merge, "distinct", lambda problem: pytest.fail("looked"))
-    problem = Problem.from_data(X, np.where(rng.random(20_000) < 0.5, 1, -1))
-    assert merge_equal_rows(problem) is None
-    assert problem.rows.passes.count < 0.1
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_rows_that_are_there_twice_are_seen_wherever_they_are(seed):
     rng = np.random.default_rng(seed)
@@ -315,14 +305,6 @@ def test_a_path_gives_back_what_single_fits_do(penalised):
         counts = point.removed + point.saturated, len(y) - alone.counts[0]
         assert counts[0] == pytest.approx(counts[1], abs=0.1 * len(y))
         assert point.removed >= np.count_nonzero(weights == 0)
-
-
-def test_a_warm_start_is_gathered():
-    X, y, options, _ = repeated(4)
-    cold = solve(X, y, **options)
-    warm = solve(X, y, **options, init=cold)
-    assert warm.converged
-    assert warm.n_iter == 0
 
 
 @pytest.mark.parametrize("intercept_penalty", [0.0, 1.0])

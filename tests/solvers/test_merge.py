@@ -156,26 +156,6 @@ def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
     assert max(entry["free"] for entry in control.trace[:-1]) <= 1.5 * 300
 
 
-@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_samples_of_rows_near_the_margin_take_few_reads_in_little_room(
-    intercept, sparse
-):
-    X, y = tall_data(40_000, 5)
-    arrays = (sp.csr_array(X) if sparse else X), y
-    terms = Terms(5, 1.0, 0.05, as_noise("l2", 5), intercept)
-    control = Control(1e-5)
-    found = searched(Held(arrays, 800, 5_000), terms, control)
-    assert not found.grouped
-    assert found.certificate.proves(1e-5)
-    assert found.reads <= 20
-    assert max(entry["free"] for entry in control.trace[:-1]) <= 800
-    problem = Problem.from_data(X, y, C=1.0, radius=0.05, intercept=intercept)
-    assert problem.gap(found.w, found.b, found.alpha) == pytest.approx(
-        found.certificate.gap, abs=1e-9 * found.certificate.primal
-    )
-
-
 def test_rows_settled_wrongly_end_the_rounds_at_a_negative_value():
     problem = Problem.from_data(*tall_data(5_000, 4), C=1.0)
     wrong = problem.rows.X[:, 0] * problem.y > 0.5

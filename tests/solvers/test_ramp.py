@@ -258,13 +258,6 @@ def test_a_path_takes_the_lower_of_two_starts():
     assert not found.null[0, 1]
 
 
-def test_a_path_tells_its_callback_the_ramp():
-    X, y, _ = wrong_labels(10)
-    heard = []
-    path(X, y, Cs=[0.1], ramps=[-1.0, -2.0], callback=heard.append)
-    assert {entry["ramp"] for entry in heard} == {-1.0, -2.0}
-
-
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [

@@ -1,7 +1,6 @@
 """Data that is read in chunks: files, iterables, and the algorithm above them."""
 
 import os
-import pickle
 import subprocess
 import sys
 import tempfile
@@ -28,7 +27,6 @@ from wideberth.data.memory import parse_bytes, physical_memory
 from wideberth.data.samples import Samples, Terms
 from wideberth.noise import L2, as_noise
 from wideberth.problem import Pair, Problem
-from wideberth.problem.endpoints import critical_scale
 from wideberth.problem.rows import as_rows
 from wideberth.screening import screen_points
 from wideberth.screening.tests import quick_test
@@ -83,77 +81,6 @@ def slices(size, *arrays):
     ]
 
 
-def inputs(data, files):
-    """X and y, with weights and radii, in every form that is read in chunks."""
-    X, y, weight, radius = data
-    columns = {"sample_weight": "w", "radius": "r"}
-    arrays = {"sample_weight": weight, "radius": radius}
-    paths = {"sample_weight": files / "weight.npy", "radius": files / "radius.npy"}
-    tables = ("parts", "all.parquet", "all.feather", "all.arrow", "all.csv")
-    return {
-        **{name: ((files / name, "label"), columns) for name in tables},
-        "npy": ((str(files / "X.npy"), y), arrays),
-        "npy, all on disk": ((files / "X.npy", files / "y.npy"), paths),
-        "memory map": ((np.load(files / "X.npy", mmap_mode="r"), y), arrays),
-        "LIBSVM": ((files / "all.svm",), arrays),
-        "list of chunks": ((slices(4_000, X, y, weight, radius),), {}),
-        "function": ((lambda: iter(slices(7_000, X, y, weight, radius)),), {}),
-        "sparse chunks": (
-            (
-                [
-                    (sp.csr_array(part), *rest)
-                    for part, *rest in slices(9_000, X, y, weight, radius)
-                ],
-            ),
-            {},
-        ),
-    }
-
-
-FORMS = [
-    "parts", "all.parquet", "all.feather", "all.arrow", "all.csv", "npy", "npy, all on disk",
-    "memory map", "LIBSVM", "list of chunks", "function", "sparse chunks",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_of_data_has_the_answer_of_memory(
-    form, data, files, reference, monkeypatch
-):
-    given, options = inputs(data, files)[form]
-    monkeypatch.setattr("wideberth.data.sources.room", lambda memory: 10**10)
-    memory = 10**6 if form == "memory map" else "8GB"
-    found = solve(*given, memory=memory, **options, **OPTIONS)
-    assert found.converged
-    assert abs(found.primal / reference.primal - 1) < 1e-8
-    np.testing.assert_allclose(found.w, reference.w, atol=2e-4)
-
-
-def test_a_small_memory_map_is_an_array(data, files, monkeypatch):
-    monkeypatch.setattr("wideberth.data.sources.room", lambda memory: 10**10)
-    mapped = np.load(files / "X.npy", mmap_mode="r")
-    found = solve(mapped, data[1], memory="1GB", **OPTIONS)
-    assert np.array_equal(found.w, solve(data[0], data[1], **OPTIONS).w)
-    inside = mapped[10_000:]
-    found = solve(inside, data[1][10_000:], memory=10**6, **OPTIONS)
-    same = solve(np.array(inside), data[1][10_000:], **OPTIONS)
-    assert found.primal == pytest.approx(same.primal, rel=1e-8)
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("noise", ["l2", "scales", "covariance"])
-def test_intercepts_and_noise_shapes(intercept, noise, data):
-    X, y, weight, radius = data
-    rng = np.random.default_rng(2)
-    root = rng.normal(size=(D, D)) / 3
-    shape = {"l2": "l2", "scales": np.linspace(0, 1, D), "covariance": root @ root.T}
-    options = OPTIONS | INTERCEPTS[intercept] | {"noise": shape[noise]}
-    expected = solve(X, y, sample_weight=weight, radius=radius, **options)
-    found = solve(slices(6_000, X, y, weight, radius), **options)
-    assert found.converged
-    assert found.primal == pytest.approx(expected.primal, rel=1e-8)
-
-
 POLYHEDRA = {"linf": "linf", "box": Box(np.linspace(0, 1, D)), "l1": "l1"}
 
 
@@ -198,21 +125,6 @@ def test_polyhedra_and_penalties_in_chunks(shape, share, intercept, tmp_path):
         assert read.primal == pytest.approx(expected.primal, rel=1e-7)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_boxes_per_cell_and_a_penalty_in_chunks(share, intercept):
-    X, y, weight, _ = polyhedral_data(6_000)
-    errors = np.random.default_rng(5).uniform(0, 0.5, X.shape)
-    options = OPTIONS | INTERCEPTS[intercept] | {"error_shape": "box", "tol": 1e-6}
-    options |= {"norm_penalty": share * 10}
-    expected = solve(X, y, X_err=errors, sample_weight=weight, **options)
-    chunks = slices(1_500, X, y, weight, np.ones(len(y)), errors)
-    found = solve(chunks, **options)
-    assert found.converged
-    assert found.primal == pytest.approx(expected.primal, rel=1e-6)
-    assert found.w.any()
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -247,43 +159,6 @@ def test_the_penalty_that_leaves_no_model_is_that_of_memory(noise, factor):
     found = solve(parts, radius=radius, quiet=True, **options)
     assert found.converged
     assert found.w.any() == (factor < 1)
-
-
-def test_sparse_chunks_take_a_covariance(data):
-    X, y = np.where(np.abs(data[0]) > 1, data[0], 0.0), data[1]
-    root = np.random.default_rng(2).normal(size=(D, D)) / 3
-    options = OPTIONS | {"noise": root @ root.T, "radius": 0.2}
-    parts = [(sp.csr_array(part), labels) for part, labels in slices(6_000, X, y)]
-    found, expected = solve(parts, **options), solve(X, y, **options)
-    assert found.primal == pytest.approx(expected.primal, rel=1e-8)
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_the_certificate_is_that_of_the_whole_problem(intercept, data):
-    X, y, weight, radius = data
-    options = OPTIONS | INTERCEPTS[intercept]
-    found = solve(slices(5_000, X, y, weight, radius), **options)
-    kind = {"none": None, "free": 0.0, "penalised": 2.0}[intercept]
-    problem = Problem.from_data(
-        X, y, C=0.05, radius=radius, sample_weight=weight, intercept=kind
-    )
-    point, dual = problem.at(found.w, found.b), problem.dual_at(found.alpha)
-    assert found.primal == pytest.approx(point.value, rel=1e-12)
-    assert found.dual == pytest.approx(dual.value, rel=1e-12)
-    assert found.gap <= 1e-9 * found.primal
-
-
-@pytest.mark.parametrize("intercept", ["none", "penalised"])
-def test_what_is_proven_of_rows_is_true(intercept, data):
-    X, y, weight, radius = data
-    options = OPTIONS | INTERCEPTS[intercept]
-    exact = solve(X, y, sample_weight=weight, radius=radius, **options | {"tol": 1e-11})
-    found = solve(slices(5_000, X, y, weight, radius), **options | {"tol": 1e-6})
-    c = 0.05 * weight
-    assert found.removed.mean() > 0.2
-    assert found.saturated.mean() > 0.2
-    assert np.all(exact.alpha[found.removed] <= 1e-6 * c[found.removed])
-    assert np.all(exact.alpha[found.saturated] >= (1 - 1e-6) * c[found.saturated])
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 1.0, *EXTREME_PENALTIES])
@@ -362,24 +237,6 @@ def test_the_null_model_out_of_core_has_the_value_of_the_null_model(intercept, s
     assert found.primal == pytest.approx(found.dual, rel=1e-9)
 
 
-@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
-@pytest.mark.parametrize("shift", [0.0, 1.0])  # classes alike, or one much heavier
-@pytest.mark.parametrize("seed", range(3))
-def test_the_null_model_out_of_core_is_proven(intercept, shift, seed):
-    rng = np.random.default_rng(seed)
-    X, y = tall_data(200, 3, seed, shift=shift)
-    weight, radii = rng.exponential(size=200), rng.uniform(0.5, 1.5, size=200)
-    problem = Problem.from_data(
-        X, y, radius=radii, sample_weight=weight, intercept=intercept
-    )
-    alive = 0.9 * critical_scale(problem).lower * radii
-    options = {"fit_intercept": intercept is not None, "quiet": True}
-    options["intercept_penalty"] = intercept or 0.0
-    found = solve(slices(60, X, y, weight, alive), **options)
-    assert found.w.any()
-    assert found.dual <= problem.with_radii(alive).at(found.w, found.b).value
-
-
 class Counting(Source):
     """A source that counts reads and says how many rows may be held."""
 
@@ -396,33 +253,6 @@ class Counting(Source):
 
     def capacity(self, copies=1, item=None):
         return self.rows_held
-
-
-@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
-@pytest.mark.parametrize("rows_held", [800, 2_000, 10**6])
-def test_few_reads_whatever_the_memory(rows_held, intercept):
-    X, y = tall_data(60_000)
-    source, control = Counting(X, y, rows_held), Control(1e-6)
-    terms = Terms(8, 0.05, 0.1, L2(), intercept)
-    found = searched(source, terms, control, random_state=0)
-    assert source.reads == found.reads
-    assert found.certificate.gap <= 1e-6 * found.certificate.primal
-    # Three times what any kernels tried needed; `make bench-guard` watches the counts.
-    assert found.reads <= {800: 33, 2_000: 18, 10**6: 15}[rows_held]
-    assert max(entry["free"] for entry in control.trace[:-1]) <= max(rows_held, 2_000)
-
-
-@pytest.mark.parametrize("radius", [3.0, 50.0])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_noise_beyond_the_critical_radius_gives_the_null_model(radius, intercept, data):
-    X, y = data[:2]
-    options = {"C": 0.05, "radius": radius} | INTERCEPTS[intercept]
-    with pytest.warns(NullModelWarning):
-        expected = solve(X, y, **options)
-    with pytest.warns(NullModelWarning):
-        found = solve(slices(4_000, X, y), **options)
-    assert not found.w.any()
-    assert found.primal == pytest.approx(expected.primal, rel=1e-9)
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -485,12 +315,6 @@ def test_too_little_memory_is_said(data, monkeypatch):
     with pytest.warns(UserWarning, match="too many rows are near the margin"):
         found = solve(slices(4_000, *data[:2]), **OPTIONS)
     assert not found.converged
-
-
-def test_the_same_seed_gives_the_same_bits(data):
-    X, y = data[:2]
-    runs = [solve(slices(4_000, X, y), **OPTIONS) for _ in range(2)]
-    assert np.array_equal(runs[0].w, runs[1].w)
 
 
 def test_a_callback_and_a_deadline_stop_with_an_honest_gap(data):
@@ -687,17 +511,6 @@ def test_a_single_class_is_an_error(data):
         solve(slices(4_000, data[0], np.ones(N)), fit_intercept=False)
 
 
-def test_data_that_changes_between_reads_is_noticed(data):
-    X, y = data[:2]
-    lengths = iter([4_000, 4_000, 3_000])
-
-    def shrinking():
-        return iter(slices(next(lengths, 2_000), X, y))
-
-    with pytest.raises(DataError, match="changed while it was read"):
-        solve(shrinking, **OPTIONS)
-
-
 @pytest.mark.parametrize(
     ("text", "size"),
     [("2GB", 2 * 10**9), ("500 MiB", 500 * 2**20), (1000, 1000), ("1.5k", 1500)],
@@ -798,42 +611,6 @@ def test_memory_is_bounded_by_the_argument(tmp_path):
 
 
 # -- the estimator -----------------------------------------------------------------------
-
-
-def test_the_estimator_takes_a_path(files, data):
-    X, y, weight, radius = data
-    options = {"C": 0.05, "tol": 1e-8, "random_state": 0}
-    found = RobustLinearSVC(**options).fit(
-        files / "parts", "label", sample_weight="w", radius="r"
-    )
-    expected = RobustLinearSVC(**options).fit(X, y, sample_weight=weight, radius=radius)
-    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-3)
-    assert found.classes_.tolist() == [-1, 1]
-    assert found.feature_names_in_.tolist() == [f"x{j}" for j in range(D)]
-    assert found.n_features_in_ == D
-    assert found.score(X, y) == pytest.approx(expected.score(X, y), abs=1e-3)
-    again = pickle.loads(pickle.dumps(found))
-    assert np.array_equal(again.predict(X[:50]), found.predict(X[:50]))
-
-
-def test_the_estimator_takes_labels_of_any_kind_in_chunks():
-    rng = np.random.default_rng(0)
-    y = rng.choice(["apple", "pear", "quince"], size=9_000)
-    X = rng.normal(size=(9_000, 4)) + (y == "pear")[:, None] - (y == "apple")[:, None]
-    options = {
-        "C": 0.1,
-        "radius": {"apple": 0.1, "pear": 0.0, "quince": 0.3},
-        "class_weight": "balanced",
-        "tol": 1e-8,
-        "random_state": 0,
-    }
-    found = RobustLinearSVC(**options).fit(slices(2_000, X, y))
-    expected = RobustLinearSVC(**options).fit(X, y)
-    assert found.classes_.tolist() == ["apple", "pear", "quince"]
-    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-3)
-    agree = found.predict(X) == expected.predict(X)
-    assert agree.mean() > 0.999
-    assert len(found.screening_) == 3
 
 
 def test_a_failed_fit_leaves_the_old_model(data):
