@@ -14,7 +14,6 @@ from wideberth.noise import (
     SumOfEllipsoids,
 )
 from wideberth.problem import Problem
-from wideberth.problem.rounding import well_inside
 from wideberth.problem.rows import gamma
 from wideberth.screening import Reduction, fold_samples
 from wideberth.screening.decisions import Partition
@@ -195,60 +194,6 @@ def test_the_model_dies_at_the_critical_radius(form, intercept):
 # -- rounding ---------------------------------------------------------------------------
 
 
-def exact_boxes(problem, w, b, alpha):
-    """P(w,b) and D(α) in rational numbers, for boxes."""
-    table = problem.noise.sets.table.X
-    E = [[Fraction(x) for x in row] for row in table]
-    Z = [
-        [Fraction(float(y)) * Fraction(float(x)) for x in row]
-        for row, y in zip(problem.rows.X, problem.y, strict=True)
-    ]
-    w, radii = [Fraction(x) for x in w], [Fraction(x) for x in problem.radii]
-    weights, alpha = (
-        [Fraction(float(x)) for x in part] for part in (problem.weights, alpha)
-    )
-    primal = sum(x * x for x in w) / 2
-    moves = []
-    for z, e, rho, c, y in zip(Z, E, radii, weights, problem.y, strict=True):
-        u = 1 - sum(map(lambda p, q: p * q, w, z)) - Fraction(float(y)) * Fraction(b)
-        u += rho * sum(map(lambda p, q: abs(p) * q, w, e))
-        primal += c * max(u, 0)
-    for j in range(len(w)):
-        d = sum(a * z[j] for a, z in zip(alpha, Z, strict=True))
-        pairs = zip(alpha, radii, E, strict=True)
-        t = sum(a * rho * e[j] for a, rho, e in pairs)
-        moves.append(max(abs(d) - t, 0))
-    dual = sum(alpha) - sum(x * x for x in moves) / 2
-    if problem.intercept:
-        penalty = Fraction(problem.intercept)
-        primal += penalty * Fraction(b) ** 2 / 2
-        labels = [Fraction(float(y)) for y in problem.y]
-        balance = sum(map(lambda a, y: a * y, alpha, labels))
-        dual -= balance * balance / (2 * penalty)
-    return primal, dual
-
-
-@pytest.mark.parametrize("k", range(24))
-def test_values_are_within_their_bounds_of_those_in_rational_numbers(k):
-    spread = SPREADS[k % len(SPREADS)]
-    problem = make_measured(
-        k,
-        n=12,
-        d=3,
-        form="box",
-        spread=spread,
-        radii="random",
-        intercept=(None, 2.0)[k % 2],
-    )
-    rng = np.random.default_rng(k)
-    alpha = problem.weights * rng.random(problem.n)
-    w, b = rng.normal(size=3), float(rng.normal()) if problem.intercept else 0.0
-    point, dual = problem.at(w, b), problem.dual_at(alpha)
-    primal, lower = exact_boxes(problem, w, b, alpha)
-    assert abs(Fraction(point.value) - primal) <= Fraction(point.rounding)
-    assert abs(Fraction(dual.value) - lower) <= Fraction(dual.rounding)
-
-
 @pytest.mark.parametrize("k", range(20))
 def test_values_of_lopsided_boxes_are_within_their_bounds(k):
     """The middle of a box is rounded, and counts."""
@@ -302,42 +247,6 @@ def test_values_are_within_their_bounds_of_those_of_many_digits(k):
         gaps = [abs(mp.mpf(float(a)) - r)
                 for a, r in zip(bars.supports(w), squares, strict=True)]  # fmt: skip
         assert all(g <= e for g, e in zip(gaps, np.broadcast_to(off, 10), strict=True))
-
-
-@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
-def test_a_pull_is_off_by_no_more_than_its_bound(form):
-    problem = make_measured(1, n=300, d=5, form=form, spread="decades", size=1e3)
-    rng, bars = np.random.default_rng(1), problem.noise.sets
-    w, a = rng.normal(size=5), rng.exponential(size=300)
-    sizes = bars.supports(w)
-    long = [x.astype(np.longdouble) for x in (w, a, sizes)]
-    if form == "covariance":
-        roots = bars.roots.astype(np.longdouble)
-        parts = (roots * long[0][None, :, None]).sum(axis=1)
-        images = (roots * parts[:, None, :]).sum(axis=2)
-    else:
-        images = bars.table.X.astype(np.longdouble) * long[0]
-    factors = long[1] / long[2]
-    if form == "box":
-        images, factors = bars.table.X.astype(np.longdouble) * np.sign(w), long[1]
-    exact = (factors[:, None] * images).sum(axis=0)
-    total = bars.sum(a, np.ones(300))
-    found = bars.pull(a, w, sizes) if bars.smooth else total.box(5) * np.sign(w)
-    off = np.linalg.norm((found - exact).astype(np.float64))
-    assert 0 < off <= bars.pull_rounding * (a @ bars.lipschitz(bars.d))
-    assert off <= total.rounding * total.lipschitz(problem.rows.d)
-
-
-def test_covariances_keep_their_digits_next_to_their_null_space():
-    rng = np.random.default_rng(0)
-    u = rng.normal(size=4)
-    across = rng.normal(size=4)
-    across -= u * (u @ across) / (u @ u)
-    bars = Covariances.of(np.outer(u, u)[None])
-    for shift in (1e-3, 1e-6, 1e-9):
-        w = across + shift * u
-        assert bars.supports(w)[0] == pytest.approx(shift * (u @ u), rel=1e-5)
-    assert bars.size_errors(across)[0] < 1e-12
 
 
 def singular_covariances():
@@ -496,20 +405,6 @@ def _scaled(errors, unit, form):
     return unit**2 * errors if form == "covariance" else unit * errors
 
 
-@pytest.mark.parametrize("power", [-60, 60])
-@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
-def test_the_critical_radius_is_a_number_without_units(form, power):
-    X, y, options = make_arguments(4, form=form)
-    del options["radius"]
-    errors, unit = options.pop("X_err"), 2.0**power
-    one = critical_radius(X, y, X_err=errors, **options)
-    two = critical_radius(
-        unit * X, y, C=unit**-2, X_err=_scaled(errors, unit, form), **options
-    )
-    assert two.upper == pytest.approx(one.upper, rel=3e-3)
-    assert two.lower == pytest.approx(one.lower, rel=3e-3)
-
-
 @pytest.mark.parametrize("radius", [0.0, 0.3, 1.0, 2.5, "each"])
 def test_lopsided_boxes_are_boxes_about_a_middle_that_moves_with_the_radius(radius):
     X, y, options = make_arguments(8, form="lopsided")
@@ -572,30 +467,6 @@ def test_a_ball_that_is_said_to_be_inside_is(form):
         for w in (*rng.normal(size=(200, problem.rows.d)), *np.eye(problem.rows.d)):
             assert total.support(w / np.linalg.norm(w)) >= radius * (1 - 1e-12)
         assert form.startswith("csr") or radius > 0
-
-
-@pytest.mark.parametrize("form", ["ellipsoid", "box"])
-def test_no_model_is_certain_only_well_inside_the_sets(form):
-    """d may move by its rounding, and the sum of the sets holds it still."""
-    certain = 0
-    for seed in range(30):
-        problem, rng = make_measured(seed, form=form), np.random.default_rng(seed)
-        alpha = problem.weights * rng.random(problem.n)
-        total, d = problem.noise.sum(alpha), problem.rows.combine(alpha)
-        edge = problem.null_bracket(alpha)[1]
-        for share in (0.1, 0.9, 1.1):
-            inside, error = d * share / edge, 0.3 * total.inscribed(problem.rows.d)
-            for off in (0.0, error, 4 * error):
-                said = well_inside(
-                    problem, inside, total, problem.dual_sums(alpha), off
-                )
-                u = rng.normal(size=(500, d.size))
-                u /= np.linalg.norm(u, axis=1)[:, None]
-                u = np.vstack((u, np.eye(d.size), -np.eye(d.size)))
-                held = all(v @ inside + off <= total.support(v) for v in u)
-                assert held or not said
-                certain += said
-    assert certain > 20
 
 
 def test_units_of_features_do_not_matter_to_covariances():

@@ -28,7 +28,6 @@ from wideberth.solvers.starts import WarmStart
 from wideberth_paper.reference import ideal_partition
 
 FREE = {"fit_intercept": True}
-INTERCEPTS = {"none": {}, "free": FREE, "penalised": FREE | {"intercept_penalty": 1.0}}
 SHAPES = ("linf", "l1")
 
 
@@ -120,26 +119,6 @@ def test_what_nobody_proves_is_not_called_null(monkeypatch):
 # -- the null model ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("noise", ["l2", *SHAPES])
-@pytest.mark.parametrize("penalty", [0.0, 0.5])
-@pytest.mark.parametrize("factor", [1.002, 1.2])
-def test_beyond_the_critical_radius_the_model_is_null_and_says_so(
-    noise, penalty, factor
-):
-    X, y = clouds(1)
-    problem = Problem.from_data(X, y, noise=noise, intercept=penalty)
-    options = FREE | {"noise": noise, "intercept_penalty": penalty}
-    radius = factor * critical_radius(problem).upper
-    with pytest.warns(NullModelWarning):
-        found = solve(X, y, radius=radius, **options)
-    assert found.converged
-    assert not found.w.any()
-    with pytest.warns(NullModelWarning):
-        along = path(X, y, Cs=[1.0], radii=[radius], **options)
-    assert along.null.all()
-    assert along.converged.all()
-
-
 def test_the_estimator_and_its_search_warn_of_box_noise_beyond_the_critical_radius():
     X, y = clouds(1, n=60)
     problem = Problem.from_data(X, y, noise="linf", intercept=0.0)
@@ -208,21 +187,6 @@ def test_a_class_of_no_weight_beside_a_free_intercept_costs_nothing(side, radius
 
 
 # -- weights that span many orders, out of core --------------------------------------
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("orders", [6, 16])
-@pytest.mark.parametrize(("seed", "C"), [(2, 1e3), (36, 1.0), (36, 1e3)])
-def test_chunks_with_weights_over_many_orders_are_solved(seed, C, orders, intercept):
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(20, 4)), np.where(rng.random(20) < 0.5, 1, -1)
-    weight = 10.0 ** rng.uniform(-orders / 2, orders / 2, 20)
-    options = {"C": C, "radius": 0.1} | INTERCEPTS[intercept]
-    found = solve(in_chunks(9, X, y, weight), **options)
-    same = solve(X, y, sample_weight=weight, **options)
-    assert found.converged
-    assert found.primal == pytest.approx(same.primal, rel=2e-6)
-    assert np.all((found.alpha >= 0) & (found.alpha <= C * weight))
 
 
 def test_rounding_is_blamed_only_where_its_bound_exceeds_the_tolerance():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import path, solve
+from wideberth import solve
 from wideberth.problem import Problem, merge
 from wideberth.problem.merge import distinct, group_weights, merge_equal_rows
 from wideberth.problem.rows import gamma
@@ -281,30 +281,6 @@ def test_a_search_carries_the_roundings_of_weights_along():
 
 
 # -- roads -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("penalised", [False, True])
-def test_a_path_gives_back_what_single_fits_do(penalised):
-    X, y, options, _ = repeated(2)
-    options["intercept_penalty"] = 1.0 if penalised else 0.0
-    Cs = [0.001, 0.01, 0.1]
-    found = path(X, y, Cs=Cs, keep_alphas=True, radii=[0.5, 1.0], **options)
-    assert found.alphas.shape == (2, 3, len(y))
-    assert sum(point.passes for point in found) < 12
-    for point in found:
-        radius, weights = point.radius * options["radius"], options["sample_weight"]
-        problem = on_all(X, y, options | {"radius": radius, "C": point.C})
-        alpha = point.alpha
-        assert np.all((alpha >= 0) & (alpha <= point.C * weights))
-        proof = problem.certificate(
-            problem.at(point.w, point.b), problem.dual_at(alpha)
-        )
-        assert proof.proves(1e-6)
-        assert proof.primal == pytest.approx(point.objective, rel=1e-10)
-        alone = solve(X, y, C=point.C, **options | {"radius": radius})
-        counts = point.removed + point.saturated, len(y) - alone.counts[0]
-        assert counts[0] == pytest.approx(counts[1], abs=0.1 * len(y))
-        assert point.removed >= np.count_nonzero(weights == 0)
 
 
 @pytest.mark.parametrize("intercept_penalty", [0.0, 1.0])

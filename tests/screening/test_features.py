@@ -33,7 +33,7 @@ def excesses(solved):
 @pytest.mark.parametrize("part", range(4))
 def test_no_feature_and_no_sample_is_ever_wrong(kind, part):
     proven = 0
-    for seed in range(300 * part, 300 * part + 48, 1):
+    for seed in range(300 * part, 300 * part + 12):
         solved = make_sparse(seed, kind=kind)
         rng = np.random.default_rng(seed)
         for pair in pairs(solved, rng, [10.0 ** -rng.integers(0, 6)]):
@@ -42,14 +42,14 @@ def test_no_feature_and_no_sample_is_ever_wrong(kind, part):
             assert solved.wrong(zero) == 0
             assert solved.wrong_samples(partition) == 0
             proven += zero.sum()
-    assert proven > 100
+    assert proven > 20
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_right_side_is_above_the_truth_for_all_multipliers(kind):
     """Weak duality itself, at multipliers that are next to the best and at random."""
     compared = 0
-    for seed in range(120):
+    for seed in range(24):
         solved = make_sparse(seed, kind=kind, n=12, d=6)
         rng = np.random.default_rng(seed)
         size = 1e-7 * solved.problem.weights.sum() + 20 * solved.distance
@@ -68,7 +68,7 @@ def test_the_right_side_is_above_the_truth_for_all_multipliers(kind):
                     highest = free.highest(J, sign, g, scale * best)
                     assert np.all(highest >= right - size * (1 + abs(right)))
                     compared += J.size
-    assert compared > 10_000
+    assert compared > 2_000
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -149,7 +149,7 @@ def test_sparse_rows_prove_by_what_they_store():
 
 def test_what_is_stored_is_never_wrong():
     proven = 0
-    for seed in range(150):
+    for seed in range(60):
         solved = make_sparse(seed)
         if not sp.issparse(solved.problem.rows.X):
             continue
@@ -159,7 +159,7 @@ def test_what_is_stored_is_never_wrong():
                 zero = free.stored(np.arange(solved.problem.rows.d))
             assert solved.wrong(zero) == 0
             proven += zero.sum()
-    assert proven > 100
+    assert proven > 40
 
 
 @pytest.mark.parametrize("seed", range(12))

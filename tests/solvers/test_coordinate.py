@@ -116,22 +116,6 @@ def test_storage_does_not_change_the_answer():
     assert value(explicit) == pytest.approx(value(explicit.toarray()), rel=3e-9)
 
 
-def test_empty_rows_and_columns_are_harmless():
-    problem = text_problem(n=100, d=200)
-    X = problem.rows.X.tolil()
-    X[::10] = 0.0
-    X[:, ::3] = 0.0
-    X = sp.csr_array(X.tocsr())
-    for radius in (0.0, 0.3):
-        options = {"radius": radius, "tol": TOL}
-        solution = solve(X, problem.y, solver="coordinate", **options)
-        assert solution.converged
-        assert solution.primal == pytest.approx(
-            solve(X, problem.y, solver="newton", **options).primal, rel=2 * TOL
-        )
-        assert not solution.w[::3].any()
-
-
 @pytest.mark.parametrize("intercept", [None, 0.0])
 def test_screening_fires_and_is_right(intercept):
     problem = text_problem(n=6000, d=3000, C=0.1, radius=0.1, intercept=intercept)

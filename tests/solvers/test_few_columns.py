@@ -79,28 +79,6 @@ def test_the_form_of_the_rows_does_not_matter(seed, table, screening):
     assert_same(found, solve(X, y, solver="newton", tol=1e-8, **how))
 
 
-@pytest.mark.parametrize("other", ["penalty", "radius", "nothing", "everything"])
-def test_a_start_from_another_solution_has_the_same_end(other):
-    X, y, options = wide(2)
-    best = solve(X, y, tol=1e-9, **options)
-    away = {
-        "penalty": options | {"norm_penalty": 0.5},
-        "radius": options | {"radius": 0.2},
-    }
-    if other in away:
-        start = solve(X, y, **away[other])
-    elif other == "nothing":
-        start = np.zeros(400), 0.0, np.zeros(40)
-    else:
-        start = np.ones(400), 0.0, np.full(40, 0.5)
-    found = solve(X, y, init=start, tol=1e-9, **options)
-    assert found.converged
-    assert_same(found, best)
-    again = solve(X, y, init=found, tol=1e-8, **options)
-    assert again.n_iter == 0
-    assert np.array_equal(again.w, found.w)
-
-
 @pytest.mark.parametrize("solver", ["columns", "newton"])
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize(
@@ -250,25 +228,6 @@ def test_zeros_never_cost_the_proof(seed):
             assert not after.point.w.any() or not after.point.w[zero].any()
         else:
             assert after is before
-
-
-def test_a_weight_that_the_proof_needs_stays():
-    """The dual point calls two features zero, and is wrong about one of them."""
-    X, y, options = wide(11, n=60, d=30, norm_penalty=4.0)
-    problem = problem_of(X, y, options)
-    best = solve(X, y, fit_intercept=False, tol=1e-9, **options)
-    used = np.flatnonzero(best.w)
-    heavy = used[np.argmax(np.abs(best.w[used]))]
-    dual = problem.dual_at(best.alpha)
-    w, small = best.w.copy(), np.flatnonzero(dual.w == 0)[0]
-    w[small] = 1e-9
-    wrong = dual.w.copy()
-    wrong[heavy] = 0.0
-    pair = Pair(problem.at(w), dual.__class__(**vars(dual) | {"w": wrong}))
-    found = sparse(problem, pair, 1e-6)
-    assert found.certificate.proves(1e-6)
-    assert found.point.w[heavy] == w[heavy]
-    assert found.point.w[small] == 0
 
 
 # -- features proven zero, beside a solution -------------------------------------------

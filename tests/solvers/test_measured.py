@@ -172,23 +172,6 @@ def test_samples_and_rounds_on_many_rows_reach_the_optimum(form, intercept):
     near_the_same(rough, fine)
 
 
-@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_a_start_at_the_solution_is_the_solution(form, intercept):
-    X, y, options = make_arguments(13, n=50, form=form, radii="random")
-    options |= intercept_options(intercept)
-    first = solve(X, y, tol=1e-9, **options)
-    again = solve(X, y, tol=1e-8, init=first, **options)
-    assert again.n_iter == 0
-    assert again.converged
-    near_the_same(first, again)
-    rng = np.random.default_rng(0)
-    start = first.w + rng.normal(size=4), first.b, first.alpha * rng.random(50)
-    near_the_same(first, solve(X, y, tol=1e-8, init=start, **options))
-    alone = solve(X, y, tol=1e-8, init=(first.w, first.b, None), **options)
-    near_the_same(first, alone)
-
-
 # -- what is said about error bars ------------------------------------------------------
 
 GOOD = np.full((6, 2), 0.1)
@@ -273,28 +256,12 @@ def test_a_covariance_that_is_semidefinite_up_to_rounding_is_taken():
     assert solve(X6, Y6, X_err=S, quiet=True).converged
 
 
-def test_errors_are_one_standard_error_wide_unless_a_radius_says_otherwise():
-    X, y, options = make_arguments(15)
-    one, default, two = (
-        solve(X, y, X_err=options["X_err"] / factor, tol=1e-9, **how)
-        for factor, how in ((1, {"radius": 1.0}), (1, {}), (2, {"radius": 2.0}))
-    )
-    np.testing.assert_array_equal(one.w, default.w)
-    near_the_same(one, two)
-
-
 def test_inputs_stay_as_they_were():
     for form in FORMS:
         X, y, options = make_arguments(16, form=form)
         before = repr(options["X_err"]), repr(X)
         solve(X, y, **options)
         assert (repr(options["X_err"]), repr(X)) == before
-
-
-def test_chunks_from_a_program_bring_their_error_bars():
-    chunks = [(X6[:3], Y6[:3]), (X6[3:], Y6[3:])]
-    with pytest.raises(ValueError, match="X_err must come with them"):
-        solve(chunks, X_err=GOOD)
 
 
 def test_missing_errors_are_filled_by_the_rule_asked_for():

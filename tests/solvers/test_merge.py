@@ -124,19 +124,18 @@ def test_the_bound_on_rounding_covers_that_of_the_means():
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
 @pytest.mark.parametrize("noise", ["l2", "levels"])
-@pytest.mark.parametrize("seed", range(2))
-def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
+def test_rows_near_the_margin_need_not_fit(intercept, noise, monkeypatch):
     formed, form = [], Groups.joined
     monkeypatch.setattr(
         Groups, "joined", lambda *given: formed.append(given) or form(*given)
     )
-    rng = np.random.default_rng(seed)
-    n, d = 20_000, 4
+    rng = np.random.default_rng(0)
+    n, d = 8_000, 4
     X, y, weight, radius = weighted_data(rng, n, d)
     shape = as_noise("l2" if noise == "l2" else rng.uniform(0.1, 2, d), d)
-    source = Held((X, y, weight, radius), 300, 2_500)
+    source = Held((X, y, weight, radius), 300, 1_000)
     terms, control = Terms(d, 0.05, 0.0, shape, intercept), Control(1e-5)
-    found = searched(source, terms, control, random_state=seed)
+    found = searched(source, terms, control, random_state=0)
     assert formed
     assert found.w.any()
     assert found.certificate.proves(1e-5)

@@ -111,17 +111,6 @@ def test_order_and_repetition_of_the_grid_do_not_matter(cancer):
     np.testing.assert_array_equal(often.coefs[:, :3], ordered.coefs)
 
 
-def test_radii_per_sample_are_multiplied(cancer):
-    X, y = cancer
-    sizes = np.random.default_rng(0).uniform(0, 0.2, size=len(y))
-    found = path(
-        X, y, Cs=[0.1, 1.0], radii=[0.5, 2.0], radius=sizes, fit_intercept=False
-    )
-    assert_equals_cold_solutions(found, radius=sizes, X=X, y=y, fit_intercept=False)
-    alone = path(X, y, Cs=[0.1], radius=sizes, fit_intercept=False)
-    np.testing.assert_array_equal(alone.radii, [1.0])
-
-
 # -- norm penalties ----------------------------------------------------------------
 
 
@@ -320,7 +309,7 @@ def carried_decisions(problem, Cs, factors, region):
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_what_a_point_decides_for_the_next_is_never_wrong(intercept, region):
     total = Counter()
-    for seed in range(4):
+    for seed in range(2):
         shape = ("l2", "ellipsoid")[seed % 2]
         problem = make_problem(
             seed,
@@ -333,20 +322,9 @@ def test_what_a_point_decides_for_the_next_is_never_wrong(intercept, region):
         )
         Cs = np.geomspace(0.1, 0.5, 8)
         total += carried_decisions(problem, Cs, [0.95, 1.0], region)
-    assert total["decisions"] > 300
+    assert total["decisions"] > 100
     assert total["wrong"] == 0
     assert total["violated"] == 0
-
-
-def test_sequential_screening_spares_the_rows_it_decides():
-    problem = make_problem(4, n=3000, d=5, C=1.0, separation=0.5)
-    data = arguments(problem) | {"solver": "coordinate"}
-    Cs = np.geomspace(1e-3, 1.0, 60)
-    seen = path(Cs=Cs, **data)
-    blind = path(Cs=Cs, screening=None, **data)
-    assert np.median(seen.undecided) < 0.3 * 3000
-    assert (blind.undecided == 3000).all()
-    assert_equals_cold_solutions(path(Cs=Cs[::20], **data), **data)
 
 
 # -- ends, answers, errors ---------------------------------------------------------
@@ -444,17 +422,3 @@ def test_a_path_is_a_table_of_its_points(cancer):
 def test_errors_name_the_argument(cancer, wrong, text):
     with pytest.raises(ValueError, match=text):
         path(*cancer, **({"Cs": [1.0]} | wrong))
-
-
-# -- starts ------------------------------------------------------------------------
-
-
-def test_a_path_goes_by_sweeps_where_its_largest_weights_are_small():
-    X = np.random.default_rng(0).normal(size=(120_000, 10))
-    y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    weight = 10 / float((X * X).sum())
-    for level, name in ((200.0, "coordinate"), (1000.0, "newton")):
-        Cs = level * weight * np.array([0.5, 1.0])
-        found = path(X, y, Cs=Cs, radii=[0.0], fit_intercept=False)
-        assert found.solver == name
-        assert found.converged.all()

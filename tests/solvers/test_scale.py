@@ -23,15 +23,14 @@ from wideberth.data import DataError, Source, open_data
 from wideberth.data.arrays import ArrayReader
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.libsvm import LibsvmReader
-from wideberth.data.memory import parse_bytes, physical_memory
+from wideberth.data.memory import parse_bytes
 from wideberth.data.samples import Samples, Terms
-from wideberth.noise import L2, as_noise
+from wideberth.noise import L2
 from wideberth.problem import Pair, Problem
 from wideberth.problem.rows import as_rows
 from wideberth.screening import screen_points
 from wideberth.screening.tests import quick_test
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Decide, Proof, part_of
 from wideberth.solvers.sampling import draw
 
 N, D = 30_000, 8
@@ -147,20 +146,6 @@ def test_what_leaves_no_model_in_chunks_is_named(options, told):
     assert not found.w.any()
 
 
-@pytest.mark.parametrize("noise", ["linf", "l1", "l2"])
-@pytest.mark.parametrize("factor", [0.98, 1.02])
-def test_the_penalty_that_leaves_no_model_is_that_of_memory(noise, factor):
-    X, y, weight, _ = polyhedral_data(6_000)
-    shape, c = as_noise(noise, D), OPTIONS["C"] * weight
-    radius = 0.1
-    limit = shape.dual_norm((c * y) @ X) - radius * c.sum()
-    options = OPTIONS | {"noise": noise, "norm_penalty": factor * limit, "tol": 1e-6}
-    parts = slices(1_500, X, y, weight)
-    found = solve(parts, radius=radius, quiet=True, **options)
-    assert found.converged
-    assert found.w.any() == (factor < 1)
-
-
 @pytest.mark.parametrize("intercept", [None, 0.0, 1.0, *EXTREME_PENALTIES])
 @pytest.mark.parametrize("shape", ["l2", "ellipsoid"])
 def test_decisions_about_rows_in_chunks_are_right(intercept, shape):
@@ -202,19 +187,6 @@ def test_chunks_decide_what_memory_decides_of_the_same_points(intercept, region,
     assert np.mean(found.saturated & ~expected.saturated) < 1e-3
     least = 0.6 * expected.share if intercept == "free" else expected.share - 0.1
     assert np.mean(found.removed | found.saturated) > least
-
-
-def test_folded_rows_have_their_weight_as_dual_weight():
-    X, y = tall_data(40, 2)
-    problem = Problem.from_data(X, y, C=0.5, intercept=1.0)
-    members = {0: (np.array([3, 7]), np.array([0.125, 0.25])), 1: None}
-    point, dual = problem.at(np.zeros(2), 0.0), problem.dual_at(np.zeros(40))
-    proof = Proof(dual, point, members)
-    decided = part_of(Decide(Pair(point, dual), None, True, proof), 0)(0, problem)
-    expected = np.full(40, 0.5)
-    expected[[3, 7]] = 0.125, 0.25
-    np.testing.assert_array_equal(decided.alpha, expected)
-    assert decided.counts == (0, 0, 0)
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 1.0, 30.0])
@@ -265,15 +237,6 @@ def test_small_and_wide_data(n, d, intercept):
     assert found.primal == pytest.approx(solve(X, y, **options).primal, rel=1e-7)
 
 
-def test_rows_without_weight_leave_nothing_to_learn(data):
-    X, y = data[:2]
-    with pytest.warns(NullModelWarning):
-        found = solve(slices(4_000, X, y, np.zeros(N)), fit_intercept=False)
-    assert found.primal == 0
-    with pytest.raises(DataError, match="overflows"):
-        solve(slices(4_000, X, y, np.full(N, 1e308)), C=1e3, fit_intercept=False)
-
-
 @pytest.mark.parametrize("intercept", [0.0, 1.0])
 def test_rows_at_the_margin_need_not_all_fit(intercept):
     X, y = tall_data(30_000, 4)
@@ -293,20 +256,6 @@ def test_little_memory_costs_reads_not_accuracy(held):
     found = searched(Counting(X, y, held), terms, control)
     assert found.grouped
     assert found.certificate.gap <= 1e-4 * found.certificate.primal
-
-
-@pytest.mark.parametrize("noise", ["linf", "box", "l1"])
-@pytest.mark.parametrize("held", [300, 1_000])
-def test_little_memory_serves_polyhedra_and_penalties(noise, held):
-    X, y, _, _ = polyhedral_data()
-    shape, s = as_noise(POLYHEDRA[noise], D), 30.0
-    terms, control = Terms(D, 0.05, 0.05, shape, None), Control(1e-5)
-    found = searched(Counting(X, y, held), terms, control, norm_penalty=s)
-    problem = Problem.from_data(X, y, C=0.05, radius=0.05, noise=shape, norm_penalty=s)
-    own = problem.certificate(problem.at(found.w), problem.dual_at(found.alpha))
-    assert own.bound <= 1.1e-5 * own.primal
-    assert own.primal == pytest.approx(found.certificate.primal, rel=1e-12)
-    assert own.dual == pytest.approx(found.certificate.dual, rel=1e-9)
 
 
 def test_too_little_memory_is_said(data, monkeypatch):
@@ -458,13 +407,6 @@ def test_a_missing_value_in_a_table_is_named(tmp_path):
         solve(tmp_path / "t.parquet", "y", fit_intercept=False)
 
 
-def test_a_truncated_npy_file_is_named(files, tmp_path):
-    whole = (files / "X.npy").read_bytes()
-    (tmp_path / "X.npy").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match=r"X\.npy is cut short"):
-        solve(tmp_path / "X.npy", np.ones(N), fit_intercept=False)
-
-
 def test_libsvm_errors_leave_no_files(files, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     text = (files / "all.svm").read_text().splitlines()[:2_000]
@@ -487,15 +429,6 @@ def test_libsvm_errors_leave_no_files(files, tmp_path, monkeypatch):
 def test_what_cannot_be_opened(given, message):
     with pytest.raises((DataError, FileNotFoundError), match=message):
         open_data(*given)
-
-
-def test_names_of_columns_are_checked(files):
-    with pytest.raises(DataError, match=r"all\.parquet has no column 'target'"):
-        solve(files / "all.parquet", "target", fit_intercept=False)
-    with pytest.raises(DataError, match="must be the name of the column"):
-        solve(files / "all.parquet", fit_intercept=False)
-    with pytest.raises(DataError, match="has no column 'x99'"):
-        open_data(files / "all.parquet", "label", columns=["x0", "x99"])
 
 
 @pytest.mark.parametrize(
@@ -553,17 +486,6 @@ def test_too_little_memory_is_refused_before_anything_is_read(
     assert not read
 
 
-def test_the_amount_of_memory_advised_is_enough(data, monkeypatch):
-    monkeypatch.setattr("wideberth.data.memory.resident", lambda: HELD)
-    assert solve(slices(4_000, *data[:2]), memory="390MB", **OPTIONS).converged
-
-
-def test_a_process_that_holds_much_is_not_refused_without_a_limit(data, monkeypatch):
-    held = int(0.9 * physical_memory())
-    monkeypatch.setattr("wideberth.data.memory.resident", lambda: held)
-    assert solve(slices(4_000, *data[:2]), **OPTIONS).converged
-
-
 GENERATE = """
 import sys
 import numpy as np
@@ -608,15 +530,3 @@ def test_memory_is_bounded_by_the_argument(tmp_path):
 
     run(GENERATE)
     assert int(run(SOLVE, str(130 * 10**6))) < 0
-
-
-# -- the estimator -----------------------------------------------------------------------
-
-
-def test_a_failed_fit_leaves_the_old_model(data):
-    X, y = data[:2]
-    model = RobustLinearSVC(random_state=0).fit(slices(5_000, X, y))
-    coef = model.coef_
-    with pytest.raises(DataError):
-        model.fit(bad(slices(5_000, X, y), 2, spoiled))
-    assert model.coef_ is coef

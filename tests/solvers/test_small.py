@@ -266,18 +266,6 @@ def test_what_has_no_estimate_for_all_classes(options, estimates):
     assert 4 not in estimates
 
 
-def test_rows_of_no_weight_and_rare_classes():
-    X, y = classes(n=600)
-    y[np.random.default_rng(3).permutation(600)[:8]] = 4
-    weights = np.random.default_rng(0).integers(4, size=600).astype(float)
-    found, other = (
-        RobustLinearSVC(C=0.3, tol=1e-6, solver=solver).fit(X, y, sample_weight=weights)
-        for solver in ("auto", "newton")
-    )
-    np.testing.assert_allclose(found.objective_, other.objective_, rtol=2e-6)
-    assert not found.dual_coef_[:, weights[found.support_] == 0].any()
-
-
 # -- what is computed when it is asked for ----------------------------------------------
 
 

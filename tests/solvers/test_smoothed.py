@@ -10,6 +10,7 @@ from wideberth.solvers import newton as newton_solver
 from wideberth.solvers.algebra import Factor
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.driver import solve_in_memory
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import Newton, smoothing_pays
 from wideberth.solvers.smoothed import Smoothed, solve_smoothed
 
@@ -182,6 +183,34 @@ def test_the_linear_model_of_a_step_has_its_w(noise, intercept):
         assert abs(dual.b - b) <= 0.01 * abs(before.b - b)
 
 
+def test_a_gram_matrix_serves_on_while_the_band_stays(monkeypatch):
+    problem = problem_of("ball", n=9000, d=150)
+    search, sizes = at_some_point(problem, width=4.0), []
+    gram = Smoothed._gram
+    monkeypatch.setattr(
+        Smoothed,
+        "_gram",
+        lambda self, rows, weights: (
+            sizes.append(rows.size) or gram(self, rows, weights)
+        ),
+    )
+
+    def step():
+        search._weigh()
+        search._differentiate()
+        return search._step()
+
+    step()
+    size = search.sampled[2]
+    first, second = step(), step()
+    assert len(sizes) == 1
+    assert second < 0.2 * first
+    for changed in ((3.0, size), (search.width, 5 * size), (search.width, size // 5)):
+        made, search.sampled = len(sizes), (search.sampled[0], *changed)
+        step()
+        assert len(sizes) == made + 1  # for another width, or another band
+
+
 @pytest.mark.parametrize("radius", [0.0, 0.1])
 def test_a_line_search_ends_below_its_start(radius):
     """A slope that is little beside the first one may be far beyond the minimum."""
@@ -248,6 +277,23 @@ def test_much_noise_has_a_way_down_from_the_kink_at_zero(radius):
     found = search.run()
     assert found is not None
     assert found.certificate.proves(1e-2)
+
+
+def test_working_sets_keep_their_rows(monkeypatch):
+    """Moves from a point that is nearly right are so small that all rows seem settled.
+
+    Those left behind then were needed, and a search from nothing followed.
+    """
+    problem, sizes, step = problem_of(n=4000, d=70), [], InteriorPoint.step
+
+    def watched(engine):
+        sizes.append(engine.problem.n)
+        return step(engine)
+
+    monkeypatch.setattr(InteriorPoint, "step", watched)
+    assert solve_smoothed(problem, seeded(1e-6)).meets(1e-6)
+    assert len(sizes) > 2
+    assert len(set(sizes)) == 1
 
 
 def test_where_steps_are_over_the_best_points_come_back():

@@ -15,7 +15,6 @@ from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import Newton
 from wideberth_paper import load
 
 SMOOTH = ("l2", "ellipsoid")
@@ -164,24 +163,6 @@ def test_a_poor_warm_start_is_only_a_start():
     assert solution.w.any()
 
 
-def test_certificate_in_the_trace_never_worsens_the_answer(tall):
-    X, y = tall
-    seen = []
-    solution = solve(
-        X,
-        y,
-        C=1.0,
-        tol=1e-10,
-        callback=seen.append,
-        random_state=3,
-        fit_intercept=False,
-    )
-    assert seen == solution.trace
-    assert solution.primal <= min(entry["primal"] for entry in seen) * (1 + 1e-12)
-    passes = [entry["passes"] for entry in seen]
-    assert passes == sorted(passes)
-
-
 @pytest.mark.parametrize("C", [1.0, 1000.0])
 def test_raw_features_of_very_different_size_converge_far(C):
     X, y = load_wine(return_X_y=True)
@@ -303,19 +284,3 @@ def test_samples_without_weight_leave_nothing_to_learn(solver):
         )
     assert found.primal == 0
     assert not found.w.any()
-
-
-def test_a_reduced_problem_of_many_rows_is_solved_with_what_was_folded():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(24_000, 3))
-    y = np.where(X[:, 0] + rng.normal(size=24_000) > 0, 1.0, -1.0)
-    full = Problem.from_data(X, y, C=0.1, radius=0.05)
-    best = solve(X, y, C=0.1, radius=0.05, fit_intercept=False, tol=1e-9)
-    nothing, some = np.zeros(full.n), rng.random(full.n) < 0.2
-    decided = Partition(best.removed & some, best.saturated & some, nothing, nothing)
-    small = Reduction.of(full).shrink(decided).problem
-    assert small.folded.n > 0
-    assert small.n > 12_000
-    found = Newton().solve(small, Control(1e-8))
-    assert found.status == "solved"
-    assert found.point.value == pytest.approx(best.primal, rel=1e-7)
