@@ -40,7 +40,11 @@ class Case:
         self.radius, self.weight, self.intercept = RADII, WEIGHTS, INTERCEPTS[intercept]
 
     def fit(self):
-        model = RobustLinearSVC(self.C, noise=self.noise, tol=1e-8, **self.intercept)
+        intercept = dict(self.intercept)
+        steering = {"intercept_penalty": intercept.pop("intercept_penalty", 0.0)}
+        model = RobustLinearSVC(
+            self.C, noise=self.noise, tol=1e-8, solver_options=steering, **intercept
+        )
         fitted = {"radius": self.radius, "sample_weight": self.weight}
         return model.fit(self.X, self.y, **fitted)
 

@@ -242,7 +242,9 @@ def test_classes_have_one_estimate_and_the_answers_of_rounds(
     model = RobustLinearSVC(C=0.05, **options).fit(X, y)
     assert estimates == [10]
     assert served == [True] * 10
-    single = RobustLinearSVC(C=0.05, solver="newton", **options).fit(X, y)
+    single = RobustLinearSVC(
+        C=0.05, solver_options={"solver": "newton"}, **options
+    ).fit(X, y)
     assert estimates == [10]
     assert model.converged_.all()
     np.testing.assert_allclose(model.objective_, single.objective_, rtol=1e-7)
@@ -254,7 +256,7 @@ def test_classes_have_one_estimate_and_the_answers_of_rounds(
 @pytest.mark.parametrize(
     "options",
     [
-        {"solver": "newton"},
+        {"solver_options": {"solver": "newton"}},
         {"ramp": -1.0},
         {"noise": "linf", "radius": 0.1},
         {"norm_penalty": 0.1},

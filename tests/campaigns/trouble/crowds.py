@@ -26,14 +26,15 @@ several = np.digitize(X[:, 0] + rng.normal(size=900), [-1, 0, 1])
 thin = sp.csr_array(np.where(np.abs(X) > 1, X, 0))
 narrow = X.astype(np.float32)
 same = {"random_state": 0, "radius": 0.05}
+steered = {"radius": 0.05, "solver_options": {"random_state": 0}}
 FITS = {
     "newton": lambda: solve(X, y, **same).w,
     "coordinate": lambda: solve(thin, y, solver="coordinate", **same).w,
     "conic": lambda: solve(X[:80], y[:80], noise="linf", random_state=0).w,
     "float32": lambda: solve(narrow, y, fit_intercept=True, **same).w,
     "path": lambda: path(X, y, Cs=6, radii=[0, 0.1], random_state=0).coefs,
-    "classes": lambda: RobustLinearSVC(**same).fit(X, several).coef_,
-    "search": lambda: RobustLinearSVCCV(Cs=4, cv=3, random_state=0).fit(X, y).coef_,
+    "classes": lambda: RobustLinearSVC(**steered).fit(X, several).coef_,
+    "search": lambda: RobustLinearSVCCV(Cs=4, cv=3, solver_options={"random_state": 0}).fit(X, y).coef_,
     "chunks": lambda: solve([(X[:300], y[:300]), (X[300:], y[300:])], random_state=0).w,
 }
 
