@@ -15,8 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from wideberth._path import follow, read_levels
 from wideberth.certify import decision_values
-from wideberth.estimators.images import Images
-from wideberth.estimators.judging import judge
+from wideberth.estimators.judging import Judged
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     remembered_radius,
@@ -88,14 +87,12 @@ class _Models(NamedTuple):
 def _follow(search, part: RowsInMemory, problems, positive: int, seed: int) -> _Models:
     """Paths over the grid, each along C and the longest axis that it can vary.
 
-    That is the ramps or the norm penalties, where there are several, or else the radii;
-    but behind steps that bend the sets of every radius are its own.
+    That is the ramps or the norm penalties, where there are several, or else the radii.
     """
     grid = {"ramps": search.ramps_, "norm_penalties": search.norm_penalties_}
     several = [name for name, values in grid.items() if len(values) > 1]
-    bent = isinstance(part.bars, Images)
     grid["radii"] = search.radii_
-    along = [*several, "ramps" if bent else "radii"][0]
+    along = [*several, "radii"][0]
     shape = tuple(len(axis) for axis in grid.values())
     how = {name: getattr(search, name) for name in ("solver", "screening", "tol")}
     options = Options(max_iter=search.max_iter, random_state=seed, **how)
@@ -152,7 +149,8 @@ def _scores(search, paths, classes, rest: RowsInMemory, params) -> Iterator:
             model.C, model.coef_ = search.Cs_[j], coef
             model.intercept_ = np.array([path.intercepts[at][j] for path in paths])
             if by_accuracy:
-                judged = judge(model, values, coef, rest.bars)
+                noise = search.noise_ if rest.bars is None else rest.bars
+                judged = Judged(values, model, coef, noise)
                 right = judged.correct(np.maximum(labels, 0), radii)
                 right &= labels >= 0
                 shares = np.bincount(group, right) / np.bincount(group)
