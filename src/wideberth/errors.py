@@ -33,7 +33,7 @@ __all__ = [
     "from_sides",
 ]
 
-_POOLING = ("moderated", "all", "none")
+_POOLING = ("moderated", "all")
 
 
 def from_replicates(
@@ -45,12 +45,11 @@ def from_replicates(
     ----------
     replicates : array of shape (n_samples, r, n_features) or list of arrays (r_i, d)
         Readings of each object, NaN where there is none. An object that was read once
-        is welcome unless `pooling` is "none".
-    pooling : {"moderated", "all", "none"}, default="moderated"
+        is welcome.
+    pooling : {"moderated", "all"}, default="moderated"
         What other objects say of the error of a reading. "moderated": as much as the
         scatter of variances between objects allows for, by the rule of Smyth (2004).
-        "all": readings of a feature have one variance, whatever the object. "none":
-        nothing; errors of objects with few readings are far off then.
+        "all": readings of a feature have one variance, whatever the object.
     covariance : bool, default=False
         Whether to return covariances instead. Their correlations are those of all
         readings about the means of their objects: few readings cannot tell them.
@@ -102,15 +101,6 @@ def from_replicates(
 
 def _variances(squares, freedom, pooling: str, column: int) -> np.ndarray:
     """Variance of a reading of one feature for each object."""
-    if pooling == "none":
-        if not (freedom > 0).all():
-            i = int(np.flatnonzero(freedom < 1)[0])
-            raise ValueError(
-                f"replicates of sample {i} have fewer than two readings of feature "
-                f"{column}, which say nothing of its error; choose "
-                "pooling='moderated' or 'all'."
-            )
-        return squares / freedom
     if not freedom.any():
         raise ValueError(
             f"replicates have no object with two readings of feature {column}, so "

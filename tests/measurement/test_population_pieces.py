@@ -143,19 +143,6 @@ def test_behind_a_mixing_step_no_cell_is_a_raw_feature():
     np.testing.assert_array_equal(plain.denoised_.columns, [0, 1, 2])
 
 
-def test_variances_alone_are_those_of_the_covariances_in_every_unit():
-    rng = np.random.default_rng(3)
-    units = np.array([1e-2, 1.0, 30.0])
-    X, E = rng.normal(size=(50, 3)) * units, rng.uniform(0.1, 1, size=(50, 3)) * units
-    model = TrueFeatures(1).fit(X, X_err=E)
-    whole, thin = (
-        model.posterior(X, X_err=E, covariance=kind) for kind in ("full", "diagonal")
-    )
-    diagonal = np.einsum("nii->ni", whole.covariance)
-    np.testing.assert_allclose(thin.covariance, diagonal, rtol=1e-9)
-    np.testing.assert_allclose(thin.mean, whole.mean, rtol=1e-12)
-
-
 def test_moments_of_exact_rows_are_their_correlations_about_the_mean():
     rng = np.random.default_rng(4)
     X = 5.0 + rng.normal(size=(200, 3)) @ (np.eye(3) + 0.5)

@@ -2,8 +2,6 @@
 
 import os
 import pickle
-from functools import reduce
-from operator import add
 from pathlib import Path
 
 import numpy as np
@@ -100,12 +98,10 @@ def test_posteriors_are_those_of_the_textbook(K, correlated):
         E = factors @ factors.transpose(0, 2, 1)
         part = Measurements(X, np.einsum("nii->ni", E).copy(), E)
     found = posterior_of(population, part)
-    variances = posterior_of(population, part, "diagonal")
     for i in range(len(X)):
         mean, spread, shares, density = textbook(population, X[i], E[i])
         np.testing.assert_allclose(found.mean[i], mean, atol=1e-9)
         np.testing.assert_allclose(found.covariance[i], spread, atol=1e-9)
-        np.testing.assert_allclose(variances.covariance[i], np.diag(spread), atol=1e-9)
         np.testing.assert_allclose(found.responsibilities[i], shares, atol=1e-9)
         likelihood = population.log_likelihood(part[i : i + 1])
         assert likelihood == pytest.approx(density, abs=1e-9)
@@ -240,23 +236,6 @@ def test_accelerated_em_never_falls_and_ends_where_plain_em_does(K):
         population = step(population, sums, prior)
     assert fit.objectives[-1] == pytest.approx(plain[-1], abs=1e-3)
     assert len(calls) < 0.8 * len(plain)
-
-
-def test_blocks_add_up_to_the_whole():
-    _, X, errors, _ = simulated(500)
-    part, population = measurements(X, errors), random_population(2, 4)
-    whole = sums_of(population, part)
-    blocks = reduce(add, (sums_of(population, block) for block in part.blocks(77)))
-    for name in ("likelihood", "counts", "slopes", "bends"):
-        np.testing.assert_allclose(
-            getattr(blocks, name), getattr(whole, name), atol=1e-9
-        )
-
-
-def test_threads_change_nothing():
-    _, X, errors, _ = simulated(9000)
-    one, two = (TrueFeatures(n_jobs=k).fit(X, X_err=errors) for k in (None, 2))
-    np.testing.assert_array_equal(one.covariances_, two.covariances_)
 
 
 def test_marginals_are_the_maximum_of_the_likelihood():
@@ -541,5 +520,3 @@ def test_what_cannot_be_is_said():
     X[:, 1] = np.nan
     with pytest.raises(ValueError, match="no measurement at all in column 1"):
         TrueFeatures().fit(X, X_err=errors)
-    with pytest.raises(ValueError, match="choose 'full' or 'diagonal'"):
-        TrueFeatures().fit(errors).posterior(errors, covariance="none")

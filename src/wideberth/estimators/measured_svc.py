@@ -28,8 +28,9 @@ from wideberth.estimators.spread_calibration import SpreadCalibration
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import read_rows
-from wideberth.estimators.verdict import Verdict, check_confidence, verdict
+from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.measurement.population import BLOCK, read_variances
+from wideberth.measurement.radius import check_confidence
 from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
 from wideberth.problem.labels import class_labels, uniform
@@ -87,8 +88,6 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         which takes a fit for each of them.
     class_weight : dict or "balanced", default=None
         As for `RobustLinearSVC`.
-    n_jobs : int, default=None
-        Threads that share the rows in learning the population.
     verbose : bool or int, default=0
         Whether to print what the population is learned from, step by step.
     random_state : int, RandomState instance or None, default=None
@@ -154,7 +153,6 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         confidence=0.95,
         probability=False,
         class_weight=None,
-        n_jobs=None,
         verbose=0,
         random_state=None,
     ):
@@ -167,7 +165,6 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         self.confidence = confidence
         self.probability = probability
         self.class_weight = class_weight
-        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
@@ -404,7 +401,6 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     def _trained(self, data: Samples, C, radius) -> RobustPipeline:
         features = TrueFeatures(
             self.n_components,
-            n_jobs=self.n_jobs,
             verbose=self.verbose,
             random_state=self.random_state,
         )

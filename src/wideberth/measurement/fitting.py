@@ -80,11 +80,10 @@ class GaussianFitter:
         shrinkage: float | str = "auto",
         tol: float = 1e-4,
         max_iter: int = 200,
-        n_jobs: int | None = None,
         report: Callable[[str], None] | None = None,
     ):
         self.shrinkage, self.tol, self.max_iter = shrinkage, tol, max_iter
-        self.n_jobs, self.report = n_jobs, report
+        self.report = report
 
     def fit(
         self, part: Measurements, labels: np.ndarray | None, n_components, seed=None
@@ -165,7 +164,7 @@ class GaussianFitter:
                 f"n_components={K} Gaussians need as many rows; X has {len(part)}."
             )
         fit, _ = self.groups([part], self.choose([part]))
-        means = posterior_of(fit.population, part, None).mean
+        means = posterior_of(fit.population, part, False).mean
         labels = KMeans(K, random_state=seed, n_init=1).fit_predict(means)
         return [part[labels == k] for k in range(labels.max() + 1)]
 
@@ -225,7 +224,7 @@ class GaussianFitter:
 
     def _fit(self, part: Measurements, start: Population, prior: Prior) -> Fit:
         def e_step(here: Population) -> Sums:
-            sums = sums_of(here, part, self.n_jobs)
+            sums = sums_of(here, part)
             if self.report:
                 size = f"{len(part)} rows, {part.values.shape[1]} columns"
                 self.report(f"EM, {size}: log likelihood {sums.likelihood:.6g}")

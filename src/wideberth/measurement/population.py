@@ -17,12 +17,8 @@ such as one quantity measured by two instruments, the fit is nearly so.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial, reduce
-from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -151,33 +147,16 @@ class Prior:
 
 @dataclass(frozen=True)
 class Sums:
-    """What a step of EM needs of a block of rows; blocks add up."""
+    """What a step of EM needs of the rows."""
 
     likelihood: float
     counts: np.ndarray  # Σγ
     slopes: np.ndarray  # Σγg
     bends: np.ndarray  # Σγ(ggᵀ − S⁻¹)
 
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(
-            self.likelihood + other.likelihood,
-            self.counts + other.counts,
-            self.slopes + other.slopes,
-            self.bends + other.bends,
-        )
 
-
-def sums_of(population: Population, part: Measurements, n_jobs=None) -> Sums:
-    """The E step. Threads share blocks of rows; the result is the same without them."""
-    blocks = list(part.blocks()) or [part]
-    if len(blocks) == 1 or n_jobs in (None, 1):
-        return reduce(add, (_block_sums(population, block) for block in blocks))
-    jobs = n_jobs if n_jobs > 0 else (os.cpu_count() or 1) + 1 + n_jobs
-    with ThreadPoolExecutor(max(jobs, 1)) as pool:
-        return reduce(add, pool.map(partial(_block_sums, population), blocks))
-
-
-def _block_sums(population: Population, part: Measurements) -> Sums:
+def sums_of(population: Population, part: Measurements) -> Sums:
+    """The E step."""
     with np.errstate(divide="ignore"):
         log_shares = np.log(population.shares)
     cells = part.values, part.variances, part.covariances
@@ -219,12 +198,12 @@ class Posterior:
     Attributes
     ----------
     mean : array of shape (n, d)
-    covariance : array of shape (n, d, d), or (n, d) where only variances were asked for
+    covariance : array of shape (n, d, d)
     responsibilities : array of shape (n, K)
         Probability that an object belongs to each Gaussian of the population.
     means : array of shape (K, n, d)
         Posterior mean, had the object come from that Gaussian.
-    covariances : array of shape (K, n, d, d) or (K, n, d)
+    covariances : array of shape (K, n, d, d)
     uncertainty : PopulationUncertainty or None
         How well the population is known; responsibilities count it.
     shift : array of shape (n, d)
@@ -244,19 +223,18 @@ class Posterior:
 
         `shift` is added to all means, which are 0 in the others.
         """
-        axes = self.covariance.ndim - 1
         return replace(
             self,
             mean=among(self.mean, columns) + shift,
-            covariance=among(self.covariance, columns, axes),
+            covariance=among(self.covariance, columns, 2),
             means=among(self.means, columns) + shift,
-            covariances=among(self.covariances, columns, axes),
+            covariances=among(self.covariances, columns, 2),
         )
 
     def in_units(self, part: Measurements, centre, scale) -> Posterior:
         """The same for `part`, whose x was (x − centre) / scale; exact cells stay."""
         exact = part.exact
-        outer = scale**2 if self.covariance.ndim == 2 else scale[:, None] * scale
+        outer = scale[:, None] * scale
         return replace(
             self,
             mean=np.where(exact, part.values, centre + scale * self.mean),
@@ -271,18 +249,18 @@ class Posterior:
 def posterior_of(
     population: Population,
     part: Measurements,
-    covariance: str | None = "full",
+    covariance: bool = True,
     uncertainty: PopulationUncertainty | None = None,
 ) -> Posterior:
-    """Posterior means and, as asked for, covariances: "full", "diagonal" or None.
+    """Posterior means and, where they are asked for, covariances.
 
     With an `uncertainty` of the population, responsibilities count it.
     """
     n, d = part.values.shape
     K = len(population.shares)
     logs, means = np.empty((K, n)), np.empty((K, n, d))
-    shape = {"full": (n, d, d), "diagonal": (n, d), None: (0, d)}[covariance]
-    spreads, ratios = np.empty((K, *shape)), np.zeros((K, n))
+    spreads = np.empty((K, n if covariance else 0, d, d))
+    ratios = np.zeros((K, n))
     compared = uncertainty if K > 1 else None
     for k, (mean, spread) in enumerate(
         zip(population.means, population.covariances, strict=True)
@@ -291,8 +269,8 @@ def posterior_of(
         asked = bool(compared or covariance)
         logs[k], gradients, inverses = densities(*cells, mean, spread, asked)
         means[k] = _means(part, mean, spread, gradients)
-        if covariance is not None:
-            spreads[k] = _spreads(part, spread, inverses, covariance)
+        if covariance:
+            spreads[k] = _spreads(part, spread, inverses)
         if compared:
             ratios[k] = compared.log_ratio(k, part, gradients, inverses)
     with np.errstate(divide="ignore"):
@@ -318,7 +296,7 @@ def _means(part, mean, spread, gradients) -> np.ndarray:
     return np.where(_near(part, spread), part.values - pull, from_mean)
 
 
-def _spreads(part, spread, inverses, covariance) -> np.ndarray:
+def _spreads(part, spread, inverses) -> np.ndarray:
     """V = RΣRᵀ + KEKᵀ with K = ΣS⁻¹ and R = I − K, which in measured cells is ES⁻¹.
 
     It is Σ − ΣS⁻¹Σ without the difference of nearly equal numbers.
@@ -333,8 +311,6 @@ def _spreads(part, spread, inverses, covariance) -> np.ndarray:
     R = np.where(near, rest, unit - gain)
     K = np.where(near, unit - rest, gain)
     V = R @ spread @ R.transpose(0, 2, 1) + K @ E @ K.transpose(0, 2, 1)
-    if covariance == "diagonal":
-        return np.einsum("nii->ni", V)
     return 0.5 * (V + V.transpose(0, 2, 1))
 
 
@@ -343,11 +319,9 @@ def _mixed(shares, means, spreads, covariance) -> tuple[np.ndarray, np.ndarray]:
     if len(means) == 1:
         return means[0], spreads[0]
     mean = np.einsum("nk,knd->nd", shares, means)
-    if covariance is None:
+    if not covariance:
         return mean, spreads[0]
     off = means - mean
-    if covariance == "diagonal":
-        return mean, np.einsum("nk,knd->nd", shares, spreads + off**2)
     within = np.einsum("nk,knij->nij", shares, spreads)
     return mean, within + np.einsum("nk,kni,knj->nij", shares, off, off)
 

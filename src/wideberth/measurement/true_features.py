@@ -41,7 +41,6 @@ from wideberth.measurement.population import (
 )
 from wideberth.measurement.uncertainty import PopulationUncertainty
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
-from wideberth.problem.validation import short
 
 #: Most rows that a population is learned from. What 10⁵ rows leave open is a hundredth
 #: of what 10 rows do: far less than the errors of any object.
@@ -91,8 +90,6 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         prior, by no more than this per row.
     max_iter : int, default=200
         Most steps of EM.
-    n_jobs : int, optional
-        Threads that share the rows. The result is the same for any number.
     verbose : bool or int, default=0
         Whether to print what is being learned, step by step.
     random_state : int, RandomState instance, optional
@@ -142,7 +139,6 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [None, Integral],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
@@ -154,7 +150,6 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         shrinkage="auto",
         tol=1e-4,
         max_iter=200,
-        n_jobs=None,
         verbose=0,
         random_state=None,
     ):
@@ -162,7 +157,6 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.shrinkage = shrinkage
         self.tol = tol
         self.max_iter = max_iter
-        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
@@ -207,8 +201,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scaled = part.scaled(self._centre, self._scale)
         learned = self._residuals(scaled, categories & (width > 0))
         report = self._report if self.verbose else None
-        settings = self.shrinkage, self.tol, self.max_iter, self.n_jobs, report
-        fitter = GaussianFitter(*settings)
+        fitter = GaussianFitter(self.shrinkage, self.tol, self.max_iter, report)
         fit, prior = fitter.fit(learned, labels, self.n_components, self.random_state)
         self._population = fit.population
         self._uncertainty = PopulationUncertainty.of(fit.population, learned, prior)
@@ -274,10 +267,10 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         part = self._read(X, X_err)
         return np.concatenate(
-            [self._posterior(block, None).mean for block in part.blocks()]
+            [self._posterior(block, False).mean for block in part.blocks()]
         )
 
-    def posterior(self, X, X_err=None, covariance="full") -> Posterior:
+    def posterior(self, X, X_err=None) -> Posterior:
         """Return posterior means and covariances of the true features.
 
         Parameters
@@ -285,8 +278,6 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array or frame of shape (n_samples, n_features)
         X_err : error bars of these rows, optional
             As for `transform`.
-        covariance : {"full", "diagonal"}, default="full"
-            Whether covariances are matrices, or variances only, which take less memory.
 
         Returns
         -------
@@ -296,25 +287,18 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             `responsibilities`.
         """
         check_is_fitted(self)
-        if not isinstance(covariance, str) or covariance not in ("full", "diagonal"):
-            raise ValueError(
-                f"covariance={short(covariance)} is not known; choose 'full' or "
-                "'diagonal'."
-            )
         part = self._read(X, X_err)
         n, d = part.values.shape
-        size = (
-            n * d ** (2 if covariance == "full" else 1) * 8 * (self.n_components_ + 1)
-        )
+        size = n * d**2 * 8 * (self.n_components_ + 1)
         if size > physical_memory() / 2:
             raise ValueError(
                 f"The posteriors of {n} rows and {d} columns take {size / 1e9:.2g} GB, "
                 "more than half of this machine's memory. Ask for fewer rows at a "
-                "time, or for covariance='diagonal'; for means alone, transform."
+                "time, or for means alone: transform."
             )
-        return self._posterior(part, covariance)
+        return self._posterior(part, True)
 
-    def _posterior(self, part: Measurements, covariance) -> Posterior:
+    def _posterior(self, part: Measurements, covariance: bool) -> Posterior:
         scaled, beside = part.scaled(self._centre, self._scale), self._beside
         doubt = self._uncertainty.among(~beside)
         if part.exact[:, beside].all():

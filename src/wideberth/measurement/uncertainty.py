@@ -167,7 +167,7 @@ def _form(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _inverses(population: Population, part: Measurements) -> Iterator[tuple]:
     """Of blocks of rows: the number of a Gaussian, its responsibilities, and S⁻¹."""
     for block in part.blocks():
-        shares = posterior_of(population, block, None).responsibilities
+        shares = posterior_of(population, block, False).responsibilities
         cells = block.values, block.variances, block.covariances
         for k, mean in enumerate(population.means):
             spread = population.covariances[k]
