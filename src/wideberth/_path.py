@@ -67,6 +67,8 @@ def path(
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
+    loss="hinge",
+    quantile=0.5,
     solver="auto",
     screening="ellipsoid",
     tol=1e-6,
@@ -181,7 +183,7 @@ def follow(
     with np.errstate(all="ignore"):
         least = units.level(levels[:, 0].min(), levels[:, 1].min())
         values = read_Cs(Cs, [replace(units, problem=least)])
-        hardest = problem.with_weights(values.max() * problem.weights)
+        hardest = units.posed.times(values.max())
     solver = choose_solver(hardest, options.solver, along_path=True)
     sequence = Sequence(units, control, solver, proofs)
     points, reason = dict[tuple[int, int], PathPoint](), ""
@@ -209,8 +211,7 @@ def _remedy(found: Path, units: Presolved) -> str:
         return ""
     with np.errstate(all="ignore"):
         problem = units.level(found.radii.max(), found.norm_penalties.max())
-        problem = problem.with_weights(found.Cs.max() * problem.weights)
-        return out_of_range(problem, units)
+        return out_of_range(problem.times(found.Cs.max()), units)
 
 
 def _results(
@@ -260,7 +261,7 @@ def _point(
     return PathPoint(
         *at,
         w=units.weights(point.w),
-        b=point.b * units.kappa,
+        b=units.intercept(point.b),
         objective=certificate.primal,
         gap=certificate.gap,
         relative_gap=certificate.relative_gap,

@@ -87,6 +87,8 @@ def solve(
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
+    loss="hinge",
+    quantile=0.5,
     solver="auto",
     screening="ellipsoid",
     tol=1e-6,
@@ -252,7 +254,7 @@ def _solve_on_host(X, y, statement: Statement, options: Options) -> Solution:
 
 def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solution:
     """`solve` from the presolved problem on."""
-    problem, init = presolved.problem, options.init
+    problem, init = presolved.posed, options.init
     in_units = replace(options, callback=presolved.callback(options.callback))
     control = in_units.control(problem)
     with np.errstate(all="ignore"):  # what overflows is certified, or not
@@ -274,7 +276,7 @@ def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solu
 
 def _start(presolved: Presolved, init: object) -> WarmStart | None:
     """The user's `init` as a warm start; None where it tells no more than w = 0."""
-    problem = presolved.problem
+    problem = presolved.posed
     if isinstance(init, Solution):
         init = init.w, init.b, init.alpha
     if not isinstance(init, tuple | list) or len(init) != 3:
@@ -305,7 +307,7 @@ def _solution(
     descended: Descended | None = None,
 ) -> Solution:
     """What was found, in the user's units; with a ramp, on the samples kept."""
-    problem, certificate, descent = presolved.problem, found.certificate, None
+    problem, certificate, descent = presolved.posed, found.certificate, None
     if descended is not None:
         left, certificate = descended.left, descended.certificate
         problem = Ramp(problem, descended.level).rest(left.samples)
@@ -337,9 +339,8 @@ def _solution(
         return None if control.exhausted() else out_of_range(problem, presolved)
 
     def null() -> Warning:
-        limit = critical_scale(
-            problem.with_radii(1.0), start=dual.alpha, max_iter=_STEPS_OF_A_WARNING
-        )
+        ones = presolved.unit_radii if descent is None else problem.with_radii(1.0)
+        limit = critical_scale(ones, start=dual.alpha, max_iter=_STEPS_OF_A_WARNING)
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
         noisy = bool((dual.alpha * problem.radii).any())
         left = descent is not None and bool(host(descent.left_out).any())

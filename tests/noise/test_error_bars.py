@@ -19,7 +19,7 @@ from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.rounding import well_inside
 from wideberth.problem.rows import as_rows, gamma
-from wideberth.screening import Reduction, fold_samples
+from wideberth.screening import Reduction
 from wideberth.screening.decisions import Partition
 from wideberth.solvers.conic import solve_conic
 
@@ -510,7 +510,7 @@ def test_a_fold_reaches_as_far_as_its_samples():
     chosen = np.arange(problem.n) % 2 == 0
     reach = problem.noise.lipschitz(problem.rows.d)
     chosen[np.argmax(reach)] = True
-    fold = fold_samples(problem, chosen)
+    fold = problem.fold(chosen)
     assert fold.largest_lipschitz == reach[chosen].max()
     rest = Reduction.of(problem).shrink(
         Partition(~chosen & False, chosen, np.zeros(problem.n), np.zeros(problem.n))

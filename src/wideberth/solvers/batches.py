@@ -40,7 +40,7 @@ from wideberth.problem.limits import LITTLE
 from wideberth.problem.merge import Grouping, Groups, Merged, merge_chunk
 from wideberth.problem.ramp import Beyond
 from wideberth.problem.rows import Passes, as_rows
-from wideberth.screening import Partition, decide, fold_samples, screen_at_hand
+from wideberth.screening import Partition, decide, screen_at_hand
 from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
 from wideberth.solvers.sampling import SamplingError, draw
 
@@ -273,7 +273,7 @@ class Gather:
         alpha = None if self.proof is None else self.proof.alpha(number, problem)
         piece = Piece.of(problem, near, alpha)
         piece = piece.sampled(self.share, (self.seed, number))
-        answer = replace(answer, piece=piece, fold=fold_samples(problem, active))
+        answer = replace(answer, piece=piece, fold=problem.fold(active))
         whole = self.in_memory or problem.noise.proportional
         return answer if whole else _condensed(answer, self.w)
 
