@@ -388,7 +388,7 @@ def _solve_in_chunks(
         radius_or_default(radius, noise, source.brings_errors or None) if one else 0.0
     )
     statement = replace(statement, radius=radius)
-    classes = Classes.two(source.some_labels())
+    classes = None if statement.tilt else Classes.two(source.some_labels())
     return solve_source(source, statement, options, classes, verbose)
 
 
@@ -453,6 +453,12 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
     """What the problem is made of, but for its rows."""
     if source.brings_errors:
         check_errors_alone(statement.noise, statement.error_shape)
+        if statement.tilt and statement.error_shape == "ellipsoid":
+            raise DataError(
+                "loss='quantile' with standard errors of single cells keeps the errors "
+                "of all rows in memory: give X, y and X_err in memory, or say "
+                "error_shape='box', tolerances, of which sums are enough."
+            )
     shape = as_shape(statement.noise, source.d, source.names)
     return Terms(
         source.d,
@@ -464,6 +470,8 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
         shape.axes,
         {} if source.stays else None,
         statement.error_shape if source.brings_errors else None,
+        statement.tilt,
+        statement.side,
     )
 
 
@@ -489,7 +497,7 @@ def _solution_in_chunks(
     decided: object = lambda: search.dual_weights(region, recorded=False)[1:]  # noqa: E731
     if not source.stays:
         alpha, *decided = search.dual_weights(region)
-    classes = np.array([-1, 1])
+    classes = None if terms.tilt else np.array([-1, 1])
     if terms.classes is not None and len(terms.classes.labels) == 2:
         classes = terms.classes.labels
 

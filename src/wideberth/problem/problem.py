@@ -282,8 +282,12 @@ class Problem:
         is left of its radius in the hinge is 1 − 2q of it.
         """
         fold = replace(self.fold(self.weights >= 0).times(-share), n=0)
-        noise = self.noise.with_radii((1 - 2 * share) * self.radii)
-        return replace(self, noise=noise, folded=fold)._scaled()
+        return replace(self.hinges(share), folded=fold)._scaled()
+
+    def hinges(self, share: float) -> Problem:
+        """Return the hinges of the quantile loss alone, without what is folded."""
+        radii = (1 - 2 * share) * self.radii
+        return replace(self, noise=self.noise.with_radii(radii))
 
     def times(self, C: float) -> Problem:
         """Return the problem with C times the weights, those of folded samples too."""
