@@ -101,9 +101,13 @@ def solve(
     memory=None,
     verbose=False,
 ) -> Solution:
-    """Train a robust SVM to a certified accuracy.
+    """Train a robust SVM, or a robust quantile regression, to a certified accuracy.
 
     Minimises ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+ .
+
+    With loss="quantile" y holds numbers, r_i = y_i − ⟨w,x_i⟩ − b are the residuals, and
+    the loss of a sample is the largest pinball loss that its noise allows:
+    max(τ(r_i + ρ_iΩ(w)), (1−τ)(ρ_iΩ(w) − r_i)).
 
     Parameters
     ----------
@@ -114,7 +118,8 @@ def solve(
         `wideberth.data.open_data`.
     y : array of shape (n,)
         Labels of two classes, of any kind; sorted, the second is the positive one, as
-        in scikit-learn. `Solution.classes` holds them.
+        in scikit-learn. `Solution.classes` holds them. With loss="quantile" numbers to
+        predict.
     C : float
         Weight of the losses; c_i = C · sample_weight_i.
     radius : float or array of shape (n,), optional
@@ -161,6 +166,13 @@ def solve(
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
+    loss : {"hinge", "quantile"}
+        "hinge" separates two classes; "quantile" predicts a number. Then `removed` and
+        `saturated` are the samples whose side of the fit is proven: for τ ≤ ½ those
+        above it and below it, for τ > ½ those below it and above it.
+    quantile : float
+        τ between 0 and 1, with loss="quantile": without noise a share of about τ of the
+        samples lies below the fit. 0.5, the median, is least absolute deviations.
     solver : {"auto", "newton", "coordinate", "columns", "conic"}
         "newton" for tall data and every shape; "coordinate" for sparse or wide data,
         "l2" noise; "columns" for wide data and boxes, which leave most features out;
@@ -174,9 +186,11 @@ def solve(
         Safe region that decides which samples cannot matter.
     tol : float
         Stop when gap plus rounding is at most `tol` times the objective, on the full
-        problem. Below 1e-9 the gap as computed must be within `tol`, and gap plus
-        rounding within 1e-9: float64 does not prove less. On data that fits a cache
-        Newton goes on to tol², at most to 1e-9: its last digits cost next to nothing.
+        problem; with loss="quantile" times the loss of the best constant, if that is
+        more, for a good fit may lose nothing. Below 1e-9 the gap as computed must be
+        within `tol`, and gap plus rounding within 1e-9: float64 does not prove less. On
+        data that fits a cache Newton goes on to tol², at most to 1e-9: its last digits
+        cost next to nothing.
     max_iter : int
         Most Newton steps, those on subsamples included, or epochs of the coordinate
         solver.

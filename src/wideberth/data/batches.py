@@ -97,8 +97,8 @@ class Chunks(Batches):
 
     def _without_tilt(self, answer: Answer) -> Answer:
         """Keep what a chunk's quantile losses have beside hinges; it is folded."""
-        if answer.fold is not None:
-            known, self.folded = self.folded, answer.fold
+        if answer.fold is not None and answer.targets is not None:
+            known = self.folded
             self.folded = answer.fold if known is None else known + answer.fold
             self._targets.append(answer.targets)
         return replace(answer, fold=None, targets=None)
@@ -263,8 +263,12 @@ class FewDistinct(Batches):
         self.sets, self.penalty = chunks.sets, chunks.penalty
         self.chunks, self.rows = chunks, distinct
         self.intercept = None  # `ask` decides with b, whatever it is
-        outside = {"folded": chunks.folded, "least_scale": chunks.least_scale}
-        self.problem = replace(problem, penalty=chunks.penalty, **outside)
+        self.problem = replace(
+            problem,
+            penalty=chunks.penalty,
+            folded=chunks.folded,
+            least_scale=chunks.least_scale,
+        )
         self.problem.rows.passes = Passes(self.n, self.n)  # the read that found them
         self.solved = self.problem
 

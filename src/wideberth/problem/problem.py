@@ -44,7 +44,12 @@ from wideberth.problem.arrays import (
     ones,
     pick,
 )
-from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
+from wideberth.problem.certificate import (
+    PROVABLE,
+    Certificate,
+    DualPoint,
+    PrimalPoint,
+)
 from wideberth.problem.labels import check_labels, check_targets
 from wideberth.problem.limits import TINY
 from wideberth.problem.rounding import (
@@ -282,7 +287,10 @@ class Problem:
         is left of its radius in the hinge is 1 − 2q of it.
         """
         fold = replace(self.fold(self.weights >= 0).times(-share), n=0)
-        return replace(self.hinges(share), folded=fold)._scaled()
+        changed = replace(self.hinges(share), folded=fold)._scaled()
+        # D of a constant y, 0 in exact arithmetic, is off by the square of that of d.
+        resolved = fold.rounding * fold.rounding / PROVABLE
+        return replace(changed, least_scale=max(changed.least_scale, resolved))
 
     def hinges(self, share: float) -> Problem:
         """Return the hinges of the quantile loss alone, without what is folded."""

@@ -140,8 +140,7 @@ class Work:
         value, rounding = hinge + rest.value, self._rounding + rest.rounding
         rounding += gamma(4) * (hinge + abs(rest.value))
         scale = max(value, self.batches.least_scale)
-        parts = {"hinge": hinge, "value": value, "rounding": rounding}
-        return replace(rest, **parts, scale=scale)
+        return replace(rest, hinge=hinge, value=value, rounding=rounding, scale=scale)
 
     @functools.cached_property
     def _without_rows(self) -> PrimalPoint:
