@@ -281,8 +281,10 @@ def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solu
             return _solution(presolved, control, descended.found, descended)
         known = None if start is None else start.pair
         if known is None or known.gap > control.tol * known.point.scale:
-            # Radii beyond the range of float64 mean w = 0, or are refused.
-            known = None if presolved.cut is None else null_pair(problem)
+            # Radii beyond the range of float64 mean w = 0, or are refused. Beside
+            # folded sets per sample w = 0 is a kink that Newton's method is slow at.
+            kink = problem.folded is not None and not problem.noise.proportional
+            known = null_pair(problem) if kink or presolved.cut is not None else None
         first: Solve = partial(chosen.solve, start=start)
         found = prove(problem, control, known, first)
         return _solution(presolved, control, found)
@@ -356,7 +358,7 @@ def _solution(
         ones = presolved.unit_radii if descent is None else problem.with_radii(1.0)
         limit = critical_scale(ones, start=dual.alpha, max_iter=_STEPS_OF_A_WARNING)
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
-        noisy = bool((dual.alpha * problem.radii).any())
+        noisy = bool((dual.alpha * presolved.problem.radii).any())
         left = descent is not None and bool(host(descent.left_out).any())
         return null_model(str(Bracket(*bounds)), noisy, problem.penalty > 0, left)
 

@@ -242,7 +242,7 @@ def test_the_model_is_constant_from_the_critical_radius_on(shape, tau):
 
 def test_screen_proves_samples_and_features():
     X, t, stated = draw(0, "linf", n=200, d=8)
-    stated |= {"radius": 0.5, "C": 1.0}
+    stated |= {"radius": 0.1, "C": 1.0}
     found = solve(X, t, **stated)
     proven = screen(X, t, found.w, found.alpha, **stated, features=True)
     assert proven.removed.sum() + proven.saturated.sum() > 150
