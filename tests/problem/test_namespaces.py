@@ -14,7 +14,6 @@ from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like, scatter
 from wideberth.problem.rows import as_rows
-from wideberth.solvers import batches
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}
 
@@ -86,51 +85,6 @@ def test_the_answer_is_that_of_numpy(xp, intercept, dtype):
     )
     own = problem.gap(found.w, found.b, host(found.alpha))
     assert own == pytest.approx(found.gap, abs=1e-10 * found.primal)
-
-
-def test_what_is_proven_of_the_rows_is_asked_after_the_run(xp, monkeypatch):
-    X, y = tall_data(40_000)
-    told, asked = [], []
-    screened = batches.Decide._screened
-    monkeypatch.setattr(
-        batches.Decide,
-        "_screened",
-        lambda self, *given: asked.append(1) or screened(self, *given),
-    )
-    found = solve(xp.asarray(X), xp.asarray(y), callback=told.append, **OPTIONS)
-    entries, reads = len(told), found.passes
-    assert not asked
-    removed, saturated = host(found.removed), host(found.saturated)
-    assert asked
-    assert removed.any()
-    assert (len(told), len(found.trace), found.passes) == (entries, entries, reads)
-    expected = solve(X, y, **OPTIONS)
-    assert not (removed & expected.saturated).any()
-    assert np.all(host(found.alpha)[removed] <= 1e-3 * OPTIONS["C"])
-    assert found.counts == (
-        len(y) - removed.sum() - saturated.sum(),
-        saturated.sum(),
-        removed.sum(),
-    )
-
-
-def test_dual_weights_are_asked_after_the_run(xp, monkeypatch):
-    """They are those of the certificate, and a saved solution brings them along."""
-    X, y = tall_data(40_000)
-    asked, alpha = [], batches.Proof.alpha
-    monkeypatch.setattr(
-        batches.Proof,
-        "alpha",
-        lambda self, *given: asked.append(1) or alpha(self, *given),
-    )
-    found = solve(xp.asarray(X), xp.asarray(y), **OPTIONS)
-    assert not asked
-    problem = Problem.from_data(X, y, C=OPTIONS["C"])
-    own = problem.dual_at(host(found.alpha)).value
-    assert own == pytest.approx(found.dual, abs=1e-10 * found.primal)
-    assert found.alpha is found.alpha
-    state = found.__getstate__()
-    assert np.array_equal(host(state["dual_weights"]), host(found.alpha))
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 1.0])

@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +15,7 @@ from wideberth.data.batches import PerRow
 from wideberth.data.samples import Samples, Terms
 from wideberth.noise import as_noise
 from wideberth.problem import Problem
-from wideberth.problem.merge import Grouping, Groups
+from wideberth.problem.merge import Groups
 from wideberth.screening import fold_samples
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Answer, Gather, InMemory, Piece
@@ -84,27 +83,6 @@ def test_a_dual_point_of_groups_is_one_of_the_rows_of_the_same_value(
     w, b = rng.normal(size=d), rng.normal()
     low, high = problem.at(w, b), whole.at(w, b)
     assert low.value <= high.value + low.rounding + high.rounding
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10**6))
-def test_the_dual_point_before_is_one_of_the_new_groups(seed):
-    rng = np.random.default_rng(seed)
-    n, d = 400, 3
-    X, y, weight, radius = weighted_data(rng, n, d)
-    X = sp.csr_array(X) if seed % 2 else X
-    problem = Problem.from_data(X, y, radius=radius, sample_weight=weight)
-    share = rng.choice([0.0, 1.0], n)
-    share[rng.choice(n, 20, replace=False)] = rng.uniform(0.1, 0.9, 20)
-    slack, distance = problem.slack(rng.normal(size=d), 0.0), rng.exponential(size=n)
-    groups = Groups.of(problem, slack, share, distance).within(Grouping(60, 0.1))
-    assert groups.n < n // 2
-    formed = Groups.joined([groups])
-    of_group = np.zeros(groups.n)
-    np.add.at(of_group, groups.label, share * problem.weights)
-    before, dual = problem.dual_at(share * problem.weights), formed.dual_at(of_group)
-    assert np.all(of_group <= formed.weights * (1 + 1e-12))
-    assert abs(before.value - dual.value) <= before.rounding + dual.rounding
 
 
 def test_the_bound_on_rounding_covers_that_of_the_means():
