@@ -174,34 +174,6 @@ def test_the_model_dies_at_the_critical_radius(form, intercept):
 # -- rounding ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", range(24))
-def test_values_are_within_their_bounds_of_those_of_many_digits(k):
-    mp = pytest.importorskip("mpmath")
-    form = ("ellipsoid", "covariance")[k % 2]
-    problem = make_measured(k, n=10, d=3, form=form, spread=SPREADS[k // 2 % 5])
-    rng, bars = np.random.default_rng(k), problem.noise.sets
-    w = rng.normal(size=3)
-    with mp.workdps(60):
-        x = mp.matrix(list(w))
-        value, squares = sum(t * t for t in x) / 2, []
-        for i in range(problem.n):
-            if form == "ellipsoid":
-                r = mp.sqrt(sum(mp.mpf(float(q)) * t * t
-                                for q, t in zip(bars.table.X[i], x, strict=True)))  # fmt: skip
-            else:
-                root = mp.matrix(bars.roots[i].tolist())
-                r = mp.norm(root.T * x)
-            z = [mp.mpf(float(problem.y[i] * t)) for t in problem.rows.X[i]]
-            u = 1 - sum(p * q for p, q in zip(z, x, strict=True)) + r
-            value += problem.weights[i] * max(u, mp.mpf(0))
-            squares.append(r)
-        assert abs(mp.mpf(problem.at(w).value) - value) <= problem.at(w).rounding
-        off = bars.support_errors(w) + gamma(20) * bars.supports(w)
-        gaps = [abs(mp.mpf(float(a)) - r)
-                for a, r in zip(bars.supports(w), squares, strict=True)]  # fmt: skip
-        assert all(g <= e for g, e in zip(gaps, np.broadcast_to(off, 10), strict=True))
-
-
 def singular_covariances():
     """Exact positive semidefinite matrices, singular or nearly so, as integers."""
     rng = np.random.default_rng(5)

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from problems import INTERCEPTS, make_problem, problems
-from safety import parameters
 from wideberth import Box, CrossPolytope, NullModelWarning, solve
 from wideberth.problem import Problem, changes
 from wideberth.problem.endpoints import (
@@ -74,35 +72,6 @@ def test_rounding_is_not_taken_for_a_model(seed):
         oddity="constant column", separation=0.0,
     )  # fmt: skip
     assert critical_radius(problem).lower == 0
-
-
-@given(
-    st.integers(0, 2**32 - 1),
-    st.sampled_from((*INTERCEPTS, 5.0)),
-    st.sampled_from([None, "tiny class", "duplicates"]),
-)
-@settings(max_examples=40)
-def test_the_best_value_is_that_of_the_null_model_from_the_critical_scale_on(
-    seed, intercept, oddity
-):
-    problem = make_problem(
-        seed, n=15, d=2, intercept=intercept, oddity=oddity,
-        radius_decades=3, weights="random",
-    )  # fmt: skip
-    bracket = critical_scale(problem, tol=1e-4, max_iter=500)
-    beyond = ((1.001 * bracket.upper, True), (5 * bracket.upper, True))
-    for t, null in ((0.9 * bracket.lower, False), *beyond):
-        there = problem.with_radii(t * problem.radii)
-        found = solve(there.rows.X, there.y, quiet=True, tol=1e-9, **parameters(there))
-        nothing = there.at(np.zeros(2)).value
-        assert found.primal <= nothing * (1 + 1e-9)
-        if null:
-            assert found.primal >= nothing * (1 - 1e-8)
-            alpha = null_certificate(there)
-            if alpha is not None:
-                assert there.dual_at(alpha).value == pytest.approx(nothing, rel=1e-9)
-        elif t > 0:
-            assert found.primal < nothing * (1 - 1e-8)
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
