@@ -11,8 +11,6 @@ from wideberth.problem import Problem, merge
 from wideberth.problem.merge import distinct, group_weights, merge_equal_rows
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
-from wideberth.solvers.batches import FirstPass, InMemory
-from wideberth.solvers.work import Work
 
 INTERCEPTS = [None, 0.0, 2.0]
 CSR = sp.csr_array
@@ -238,16 +236,6 @@ def test_rows_split_by_labels_count_the_roundings_of_their_own_weights():
     assert split.problem.chain == 3.0 + roundings
     again = split.with_labels(-problem.y, problem.classes)
     assert again.problem.chain == split.problem.chain
-
-
-def test_a_search_carries_the_roundings_of_weights_along():
-    X, y, _, _ = repeated(0)
-    batches = InMemory(replace(Problem.from_data(X, y), chain=7.0))
-    question = FirstPass(np.zeros(4), 1.0, seed=0, in_memory=True)
-    work = Work(batches, question)
-    for answer in batches.ask(question):
-        work.add(answer)
-    assert work.problem.chain == 7.0
 
 
 # -- roads -----------------------------------------------------------------------------

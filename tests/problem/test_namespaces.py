@@ -9,11 +9,8 @@ from sklearn import config_context
 
 from tall import INTERCEPTS, tall_data
 from wideberth import RobustLinearSVC, solve
-from wideberth.noise import L2
-from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like, scatter
-from wideberth.problem.rows import as_rows
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}
 
@@ -85,24 +82,6 @@ def test_the_answer_is_that_of_numpy(xp, intercept, dtype):
     )
     own = problem.gap(found.w, found.b, host(found.alpha))
     assert own == pytest.approx(found.gap, abs=1e-10 * found.primal)
-
-
-@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
-def test_a_problem_is_the_same_in_every_namespace(xp, intercept):
-    X, y = tall_data(300, 3)
-    rng = np.random.default_rng(0)
-    c, r, w = rng.uniform(0, 1, 300), rng.uniform(0, 1, 300), rng.normal(size=3)
-    alpha = rng.uniform(-0.2, 1.2, 300)  # in need of repair
-    problems = [
-        Problem(as_rows(move(X), move(y)), move(c), Noise(L2(), move(r)), intercept)
-        for move in (np.asarray, xp.asarray)
-    ]
-    points = [problem.at(w, 0.3) for problem in problems]
-    duals = [problems[0].dual_at(alpha), problems[1].dual_at(xp.asarray(alpha))]
-    assert points[0].value == pytest.approx(points[1].value, rel=1e-13)
-    assert points[0].rounding == pytest.approx(points[1].rounding, rel=1e-6)
-    assert duals[0].value == pytest.approx(duals[1].value, rel=1e-13)
-    np.testing.assert_allclose(duals[0].alpha, host(duals[1].alpha), atol=1e-14)
 
 
 def test_arrays_that_are_not_finite_are_refused(xp):

@@ -41,16 +41,6 @@ def test_worst_case_perturbation_attains_the_robust_hinge(problem, seed):
         )
 
 
-@given(problems(intercepts=(0.0, 1.0)), seeds)
-def test_best_intercept_is_best(problem, seed):
-    rng = np.random.default_rng(seed)
-    w = rng.normal(size=problem.rows.d)
-    best = problem.at(w)
-    around = best.b + np.concatenate((rng.normal(size=5), [1e-3, -1e-3]))
-    for b in (*around, 0.0):
-        assert best.value <= problem.at(w, b).value + best.rounding
-
-
 @given(problems(intercepts=(0.0,)), seeds)
 def test_repair_satisfies_box_and_balance(problem, seed):
     rng = np.random.default_rng(seed)

@@ -1,6 +1,5 @@
 """Groups of rows that stand for all of them where those near the margin do not fit."""
 
-import tempfile
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from tall import searched, tall_data
 from wideberth import solve
 from wideberth.data import Source
-from wideberth.data.batches import PerRow
 from wideberth.data.samples import Samples, Terms
 from wideberth.noise import as_noise
 from wideberth.problem import Problem
@@ -141,19 +139,6 @@ def test_rows_settled_wrongly_end_the_rounds_at_a_negative_value():
     found = solve_in_memory(near, control, near.at(np.zeros(4)))
     assert found.certificate.primal < 0
     assert control.steps < 200
-
-
-def test_numbers_per_row_are_kept_in_memory_or_in_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for in_memory in (True, False):
-        kept = PerRow(in_memory)
-        assert not list(tmp_path.iterdir())
-        kept[3], kept[5] = np.arange(4), np.ones(2)
-        assert bool(list(tmp_path.iterdir())) != in_memory
-        np.testing.assert_array_equal(kept[3], np.arange(4))
-        assert list(kept) == [3, 5]
-    del kept
-    assert not list(tmp_path.iterdir())
 
 
 def test_scratch_files_change_no_bit(monkeypatch):

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from sklearn.datasets import load_digits
 
-from problems import PENALISED_SHAPES, TARGETS, make_problem, problems
+from problems import PENALISED_SHAPES, TARGETS, problems
 from wideberth import RobustLinearSVC, solve
 from wideberth.estimators import one_look
 from wideberth.problem import Problem
@@ -94,16 +94,6 @@ def test_where_it_fails_rounds_go_on(spoiled, monkeypatch):
     assert found.converged
     assert np.array_equal(found.w, other.w)
     assert found.n_iter == other.n_iter + 3
-
-
-def test_a_limit_of_steps_is_for_the_engine_that_asks_after_each(served):
-    X, y = data()
-    found = solve(X, y, solver=Small(), max_iter=3, quiet=True)
-    other = solve(X, y, solver="newton", max_iter=3, quiet=True)
-    assert served == [False]
-    assert found.n_iter == 3
-    assert found.gap == other.gap
-    assert solve_small(make_problem(0), Control(deadline=0.0)) is None
 
 
 # -- estimated slacks ------------------------------------------------------------------
