@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import process_routing
@@ -259,14 +260,14 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     @contextmanager
     def _restored_on_failure(self):
         """If fit fails, restore every step's previous state."""
-        steps = self.steps
-        before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
+        steps, parts = self.steps, self.get_params().values()
+        before = [(p, vars(p).copy()) for p in parts if isinstance(p, BaseEstimator)]
         try:
             yield
         except BaseException:
             self.steps = steps
-            for step, state in before:
-                step.__dict__ = state
+            for part, state in before:
+                part.__dict__ = state
             raise
 
     #: Steps may fill them in; if none does they complain.
