@@ -258,7 +258,7 @@ class DelimitedReader(Reader):
                 return DataError(
                     f"{file.name}, row {k} (line {line}) has {len(row)} cells where "
                     f"the first line has {width}; mend it, or say which sign stands "
-                    "between the cells with --delimiter."
+                    "between the cells with --read delimiter=;."
                 )
         return DataError(f"{file.name} cannot be read: {error}")
 
@@ -347,13 +347,13 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Start, Iterator[_Row]]
             break
     if any("\0" in line for line in head):
         raise DataError(
-            f"{file.name} is not a table of text; say what it is with --format."
+            f"{file.name} is not a table of text; say what it is with --read format=…."
         )
     # Lines above the first one that is no comment; none where all look like comments.
     top = next((k for k, line in enumerate(head) if not _is_comment(line)), 0)
     delimiter = form.delimiter or ("\t" if kind == "tsv" else _delimiter(head[top:]))
     if not delimiter.isascii():
-        raise DataError(f"--delimiter {delimiter} is no ASCII character.")
+        raise DataError(f"--read delimiter={delimiter} is no ASCII character.")
     headed = form.header
     while top:  # a line that fits the rows below it is a row, or names the columns
         line = _fitting(head[top - 1], head[top:], delimiter, headed)
@@ -421,8 +421,8 @@ def _opened(file: File, form: Format) -> TextIO:
     except LookupError:
         stream.close()
         raise DataError(
-            f"--encoding {encoding} is not known; utf-8, utf-16, latin-1 and cp1252 "
-            "are common."
+            f"--read encoding={encoding} is not known; utf-8, utf-16, latin-1 and "
+            "cp1252 are common."
         ) from None
 
 
@@ -475,7 +475,7 @@ def _names(line: int, cells: list[str], where: str) -> list[str]:
     if all(map(looks_like_number, names)):
         raise DataError(
             f"{where}: line {line} holds only numbers where the names of the columns "
-            "should be; give them names, or say --no-header and name columns by "
+            "should be; give them names, or say --read header=no and name columns by "
             "number, such as --target 1."
         )
     return [name or f"{_UNNAMED}{k}" for k, name in enumerate(names, 1)]
@@ -500,5 +500,6 @@ def _decoded(cell: bytes) -> str:
 
 def _not_utf8(place: str) -> DataError:
     return DataError(
-        f"{place} is not UTF-8 text; say what it is, for example --encoding latin-1."
+        f"{place} is not UTF-8 text; say what it is, for example with --read "
+        "encoding=latin-1."
     )

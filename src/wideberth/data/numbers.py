@@ -124,7 +124,7 @@ class Numbers:
             raise DataError(
                 f"{where}, {self._shown(cell)}, which is "
                 f"{limit or 'not a finite number'}; mend it, or if it stands for a "
-                f"missing value add --na {quoted(cell.text)}."
+                f"missing value add --read na={quoted(cell.text)}."
                 + (limit and " In Python errors.from_limits gives limits an error.")
             )
         point, comma, grouped = map(self.evidence.get, ("point", "comma", "grouped"))
@@ -138,7 +138,8 @@ class Numbers:
             raise DataError(
                 f"{where}, {self._shown(grouped)}, which may mean "
                 f"{grouped.text.replace(',', '.')} or {grouped.text.replace(',', '')}; "
-                "say --decimal , for the first, or take the commas out for the second."
+                "say --read decimal=, for the first, or take the commas out for the "
+                "second."
             )
         return "," if comma or self.form.decimal == "," else "."
 
@@ -155,8 +156,8 @@ class Numbers:
         if not self.form.header and cell.row == 1:
             raise DataError(
                 f"{where}: line {line} holds text ({quoted(cell.text)}) where "
-                "--no-header promises data; leave that option out if these are names, "
-                "or turn categories into columns of 0 and 1 with --one-hot auto."
+                "--read header=no promises data; leave that out if these are names, or "
+                "turn categories into columns of 0 and 1 with --one-hot auto."
             )
         limits = all(_LIMIT.fullmatch(self.troubles[n].text) for n in columns)
         above = all(self.troubles[n].row == 1 and n in self.proven for n in columns)
@@ -277,6 +278,6 @@ def not_a_date(text: str) -> str:
             "and no other cell of the column does; write dates as 2024-01-31."
         )
     return (
-        f"{quoted(text)} is not a date; --dates reads 2024-01-31, with a time such as "
-        "2024-01-31 08:30 too, 31.01.2024, and 01/31/2024."
+        f"{quoted(text)} is not a date; --read dates=… reads 2024-01-31, with a time "
+        "such as 2024-01-31 08:30 too, 31.01.2024, and 01/31/2024."
     )
