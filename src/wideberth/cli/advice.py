@@ -122,6 +122,13 @@ def _unproven(problems: list[dict], tol: float) -> Iterator[Advice]:
 
 def _noise(result: dict) -> Iterator[Advice]:
     uncertainty, training = result["uncertainty"], result["training"]
+    if uncertainty.get("precision_differs"):
+        yield Advice(
+            "precision-differs",
+            "The replicates of some samples spread more than chance explains if all "
+            "are measured with the same precision. In Python "
+            "wideberth.errors.from_replicates gives each sample errors of its own.",
+        )
     if training["training_accuracy"] == 1 and not result["data"]["leaks"]:
         trust = ""
         if result["evaluation"] is not None:

@@ -74,7 +74,6 @@ def fit_measured(
         **({"Cs": list(options.C)} if options.C else {}),
         radii=[given.radius * factor for factor in factors],
         confidence=options.confidence or MeasuredSVC().confidence,
-        probability=False,
         class_weight=options.class_weight,
         random_state=options.seed,
     )
