@@ -184,7 +184,7 @@ def test_the_ramp_is_chosen_as_the_library_chooses(fit):
     X, y = bent()
     result = fit("bent.csv", "--C", "auto", "--ramp", "-50,-0.5", "--folds", "3")
     search = RobustLinearSVCCV(
-        12, [0.2], ramps=[-50.0, -0.5], tol=1e-4, random_state=0,
+        12, [0.2], ramps=[-50.0, -0.5], tol=1e-4, solver_options={"random_state": 0},
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
     ).fit(X, y)  # fmt: skip
     choice = result["choice"]
