@@ -95,7 +95,6 @@ def fit_model(
             class_weight=options.class_weight,
             tol=options.tol,
             solver_options={
-                "starts": options.starts,
                 "random_state": options.seed,
                 "verbose": int(verbose),
             },
