@@ -101,6 +101,7 @@ class Chain:
 
     steps: list[tuple[str, Any]]
     moves: list[Linear | Monotone]
+    exact: np.ndarray  # which raw columns noise does not move
 
     @property
     def bent(self) -> str | None:
@@ -134,11 +135,11 @@ def linear_map(transformer, X) -> sp.csr_array:
 def chain_of(transformer, X) -> Chain:
     """How fitted steps move, for the data X of the first; nested pipelines in turn."""
     steps = list(_steps_of(transformer))
-    exact = exact_columns(transformer, X)
+    exact = _exact_columns(steps, X)
     if not steps:
         refuse_text(X)
         kept = sp.diags_array((~exact).astype(np.float64), format="csr")
-        return Chain([("passthrough", None)], [Linear(kept)])
+        return Chain([("passthrough", None)], [Linear(kept)], exact)
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(
@@ -363,17 +364,19 @@ def _steps_of(transformer, name: str | None = None) -> Iterator[tuple[str, Any]]
 
 
 def _in_turn(steps: list[tuple[str, Any]], inputs: _Inputs) -> Chain:
-    found = []
+    found, exact = list[Linear | Monotone](), inputs.exact
     for name, step in steps:
         found.append(moves_of(name, step, inputs))
         inputs = inputs.behind(step, found[-1])
-    return Chain(steps, found)
+    return Chain(steps, found, exact)
 
 
 def _nested(name: str, step: Pipeline, inputs: _Inputs) -> Linear | Monotone:
     """A pipeline inside another step."""
     steps = [(f"{name}__{inner}", part) for inner, part in _steps_of(step)]
-    chain = _in_turn(steps or [(name, None)], inputs)
+    if not steps:
+        return moves_of(name, None, inputs)
+    chain = _in_turn(steps, inputs)
     if len(chain.moves) == 1:
         return chain.moves[0]
     if chain.bent is not None:
@@ -421,14 +424,14 @@ def _side_by_side(name: str, step, inputs: _Inputs) -> Linear | Monotone:
 _ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 
 
-def exact_columns(transformer, X) -> np.ndarray:
+def _exact_columns(steps: list[tuple[str, Any]], X) -> np.ndarray:
     """A mask of the columns of X that noise does not move, before fitted steps.
 
     Those are columns of text, and those that a ColumnTransformer, as the first step,
     hands to encoders of categories alone.
     """
     exact = text_columns(X)
-    first = next(_steps_of(transformer), (None, None))[1]
+    first = steps[0][1] if steps else None
     if isinstance(first, ColumnTransformer):
         encoded, measured = np.zeros_like(exact), np.zeros_like(exact)
         for _, part, columns in _parts_of(first, exact.size):
