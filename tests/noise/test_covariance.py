@@ -13,11 +13,6 @@ from wideberth.problem.changes import build_problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.rows import gamma
 from wideberth.problem.statement import Statement
-<<<<<<< HEAD
-from wideberth.screening.regions import Region
-from wideberth.screening.tests import TESTS
-=======
->>>>>>> main
 
 #: Digits of the exact values.
 mp.dps = 80

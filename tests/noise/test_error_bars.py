@@ -267,22 +267,6 @@ def test_folded_samples_leave_all_values_as_they_are(k, intercept):
         assert part.value <= problem.at(w, b).value + part.rounding
 
 
-<<<<<<< HEAD
-def test_a_fold_reaches_as_far_as_its_samples():
-    problem = make_measured(2, spread="decades", radii="random")
-    chosen = np.arange(problem.n) % 2 == 0
-    reach = problem.noise.lipschitz(problem.rows.d)
-    chosen[np.argmax(reach)] = True
-    fold = problem.fold(chosen)
-    assert fold.largest_lipschitz == reach[chosen].max()
-    rest = Reduction.of(problem).shrink(
-        Partition(~chosen & False, chosen, np.zeros(problem.n), np.zeros(problem.n))
-    )
-    assert rest.problem.largest_lipschitz == problem.largest_lipschitz
-
-
-=======
->>>>>>> main
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("power", [-40, -7, 13, 60])
 def test_units_of_two_change_no_digit(form, power):

@@ -10,11 +10,6 @@ from wideberth import solve
 from wideberth.problem import Problem, merge
 from wideberth.problem.merge import distinct, group_weights, merge_equal_rows
 from wideberth.problem.rows import gamma
-<<<<<<< HEAD
-from wideberth.solvers.batches import FirstPass, InMemory
-from wideberth.solvers.work import Work
-=======
->>>>>>> main
 
 INTERCEPTS = [None, 0.0, 2.0]
 CSR = sp.csr_array
