@@ -42,6 +42,7 @@ class Opened:
             numbers=(*(name for name in numbers if name is not None), *known),
             dropped=(*options.drop, *self.unused),
             dates=options.reading.dates,
+            limits=options.limits or options.limits is not None,
         )
 
 
@@ -60,6 +61,10 @@ def open_training_data(options: TrainingOptions) -> Opened:
 
         found = find_error_columns(opened.options, reader.others(()))
         opened.errors, opened.unused = found
+    elif options.limits is not None:
+        from wideberth.cli.measured import ErrorColumns
+
+        opened.errors = ErrorColumns({})
     if memory is None:
         with Progress(options.json) as progress:
             reader.watch = progress.reading(options.data)
