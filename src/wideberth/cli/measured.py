@@ -153,7 +153,7 @@ class ErrorColumns:
 
     def sets(self, cells: tuple, X: np.ndarray) -> ErrorBars:
         """The sets of the rows X."""
-        given = cells if self.lopsided else cells[0]
+        given = cells[0] if np.array_equal(*cells) else cells
         return read_errors(given, self.shape, X.shape)
 
     def standard(self, cells: tuple) -> np.ndarray:
@@ -305,9 +305,7 @@ def _refuse_bad_errors(errors: ErrorColumns, held: Table, rows) -> None:
                 where = np.flatnonzero(np.logical_or.reduce([*bad.values()]))
                 first = ", ".join(held.where(int(row)) for row in where[:3])
                 more = ", …" if where.size > 3 else ""
-                told.append(
-                    f"{quoted(name)} has {' and '.join(counts)} ({first}{more})"
-                )
+                told.append(f"{quoted(name)} has {', '.join(counts)} ({first}{more})")
     if told:
         shown = "; ".join(told[:6]) + ("; …" if len(told) > 6 else "")
         raise UserError(
