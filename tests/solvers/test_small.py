@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 
 from problems import PENALISED_SHAPES, TARGETS, make_problem, problems
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
-from wideberth.estimators import one_look
+from wideberth.estimators import training
 from wideberth.problem import Problem
 from wideberth.solvers import small
 from wideberth.solvers.attempts import prove
@@ -325,7 +325,7 @@ def estimates(monkeypatch):
         calls.append(len(labels))
         return estimated_slacks(problem, labels)
 
-    monkeypatch.setattr(one_look, "estimated_slacks", watched)
+    monkeypatch.setattr(training, "estimated_slacks", watched)
     monkeypatch.setattr(small, "estimated_slacks", watched)
     return calls
 
@@ -377,7 +377,7 @@ def test_what_has_no_estimate_for_all_classes(options, estimates):
 
 
 def test_many_slacks_are_not_estimated_for_all_classes(estimates, monkeypatch):
-    monkeypatch.setattr(one_look, "_MOST_SLACKS", 1000)
+    monkeypatch.setattr(training, "_MOST_SLACKS", 1000)
     X, y = classes()
     assert RobustLinearSVC(C=100.0).fit(X, y).converged_.all()
     assert 4 not in estimates
