@@ -55,6 +55,29 @@ def test_rows_without_weight_are_not_handed_over():
 # -- the loop --------------------------------------------------------------------------
 
 
+def test_rows_that_were_settled_wrongly_stay_in_every_working_set(monkeypatch):
+    problem, start = far_off()
+    solve, seen, pinned = Driver.solve_part, [], []
+
+    def watched(self, work):
+        assert np.isin(pinned, work.problem and work.members[0]).all()
+        found = solve(self, work)
+        seen.append(len(pinned))
+        return found
+
+    gather = Driver._gather
+
+    def noted(self, question, solved):
+        work = gather(self, question, solved)
+        pinned.extend(work.crossed.get(0, []))
+        return work
+
+    monkeypatch.setattr(Driver, "solve_part", watched)
+    monkeypatch.setattr(Driver, "_gather", noted)
+    assert solve_in_memory(problem, Control(1e-6), start, 0.02).meets(1e-6)
+    assert max(seen) > 0
+
+
 def test_what_is_settled_does_not_bear_on_the_answer():
     problem, start = far_off()
     best = solve_in_memory(problem, Control(1e-9))
