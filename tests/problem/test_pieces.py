@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from wideberth.kernels.sparse import less_values
-from wideberth.measurement.tables import read_variances
+from wideberth.measurement.population import read_variances
 from wideberth.noise import (
     Boxes,
     Covariances,
