@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.data import open_data
     from wideberth.estimators import (
         MeasuredSVC,
+        RobustLinearRegressor,
         RobustLinearSVC,
         RobustLinearSVCCV,
         make_robust_pipeline,
@@ -37,6 +38,7 @@ __all__ = [
     "CrossPolytope",
     "MeasuredSVC",
     "NullModelWarning",
+    "RobustLinearRegressor",
     "RobustLinearSVC",
     "RobustLinearSVCCV",
     "TrueFeatures",
@@ -60,6 +62,7 @@ _HOMES = {
     "CrossPolytope": "wideberth.noise.shapes",
     "MeasuredSVC": "wideberth.estimators",
     "NullModelWarning": "wideberth.results",
+    "RobustLinearRegressor": "wideberth.estimators",
     "RobustLinearSVC": "wideberth.estimators",
     "RobustLinearSVCCV": "wideberth.estimators",
     "TrueFeatures": "wideberth.measurement",
