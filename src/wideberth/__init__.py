@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.estimators import (
         MeasuredSVC,
         RobustLinearRegressor,
+        RobustLinearRegressorCV,
         RobustLinearSVC,
         RobustLinearSVCCV,
         make_robust_pipeline,
@@ -39,6 +40,7 @@ __all__ = [
     "MeasuredSVC",
     "NullModelWarning",
     "RobustLinearRegressor",
+    "RobustLinearRegressorCV",
     "RobustLinearSVC",
     "RobustLinearSVCCV",
     "TrueFeatures",
@@ -63,6 +65,7 @@ _HOMES = {
     "MeasuredSVC": "wideberth.estimators",
     "NullModelWarning": "wideberth.results",
     "RobustLinearRegressor": "wideberth.estimators",
+    "RobustLinearRegressorCV": "wideberth.estimators",
     "RobustLinearSVC": "wideberth.estimators",
     "RobustLinearSVCCV": "wideberth.estimators",
     "TrueFeatures": "wideberth.measurement",

@@ -1,6 +1,6 @@
 """Estimators of scikit-learn: classifiers, a regressor, searches, pipelines."""
 
-from wideberth.estimators.cv import RobustLinearSVCCV
+from wideberth.estimators.cv import RobustLinearRegressorCV, RobustLinearSVCCV
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import (
     RobustPipeline,
@@ -15,6 +15,7 @@ from wideberth.estimators.verdict import Verdict
 __all__ = [
     "MeasuredSVC",
     "RobustLinearRegressor",
+    "RobustLinearRegressorCV",
     "RobustLinearSVC",
     "RobustLinearSVCCV",
     "RobustPipeline",

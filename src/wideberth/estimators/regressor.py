@@ -27,7 +27,88 @@ from wideberth.problem.validation import check_per_sample, refuse_chunks
 from wideberth.results import Solution
 
 
-class RobustLinearRegressor(RegressorMixin, LinearModel):
+class LinearRegressor(RegressorMixin, LinearModel):
+    """A model of one number by `coef_` and `intercept_`, trained against `noise_`."""
+
+    @per_row
+    def predict(self, X, X_err=None) -> np.ndarray:
+        """Return the predicted quantile of y for each sample.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks, once; as in `RobustLinearSVC`.
+        X_err : error bars of these samples, optional
+            As for `fit`. Predictions are those of X as measured, whatever its errors.
+
+        Returns
+        -------
+        array of shape (n_samples,), float64
+        """
+        return self._values(X, X_err, "predict")
+
+    def prediction_range(self, X, *, radius=None, X_err=None) -> np.ndarray:
+        """Return how far each prediction moves within the stated noise, exactly.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        radius : float or array of shape (n_samples,), optional
+            How far samples may be off; by default as far as in training. A model that
+            was trained with one radius per sample asks for them. With `X_err` in units
+            of the errors, and 1 by default if there were none in training.
+        X_err : error bars of these samples, optional
+            As for `fit`. A model that was trained with error bars asks for them.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+            The least and the largest prediction.
+        """
+        refuse_chunks(X, "prediction_range")
+        values, w = host(self.predict(X, X_err)), host(self.coef_)
+        n, middle = len(values), values
+        radii = self._radii(None, radius, X_err)
+        radii = check_per_sample(radii, n, "radius")
+        if X_err is None:
+            self._ask_for_errors()
+            names = getattr(self, "feature_names_in_", None)
+            sets = as_noise(self.noise_, w.size, names)
+        else:
+            sets = self._measured(X, errors_in_memory(X_err, X))
+        if sets.offsets is not None:  # lopsided boxes lie about another point
+            X = np.asarray(read_rows(X, "prediction"), dtype=np.float64)
+            middle = values + (in_the_middle(X, sets, radii) - X) @ w
+        half = radii * host(sets.supports(w))
+        return np.column_stack((middle - half, middle + half))
+
+    def score(self, X, y, sample_weight=None, X_err=None) -> float:
+        """Return R², the share of the variance of y that predictions explain.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+        X_err : error bars of these samples, optional
+            As for `predict`.
+
+        Returns
+        -------
+        float
+        """
+        from sklearn.metrics import r2_score
+
+        refuse_chunks(X, "score")
+        return r2_score(y, self.predict(X, X_err), sample_weight=sample_weight)
+
+    @property
+    def support_features_(self) -> np.ndarray:
+        """Numbers of the features of X that have a weight."""
+        return np.flatnonzero(host(self.coef_))
+
+
+class RobustLinearRegressor(LinearRegressor):
     """Linear model of a quantile of y, trained against the worst noise in X.
 
     Minimises, with residuals r_i = y_i − ⟨w,x_i⟩ − b,
@@ -56,8 +137,8 @@ class RobustLinearRegressor(RegressorMixin, LinearModel):
     fit_intercept : bool, default=True
         Whether to fit b. It carries no noise.
     tol : float, default=1e-4
-        Stop when the duality gap plus its rounding is at most `tol` times the objective,
-        or times the loss of the best constant, which is larger.
+        Stop when the duality gap plus its rounding is at most `tol` times the loss of
+        the best constant, or times the objective if that is larger.
     solver_options : dict, default=None
         What is seldom needed: "solver", "screening", "max_iter", "max_seconds",
         "intercept_penalty", "random_state" and "verbose" as in `RobustLinearSVC`.
@@ -169,83 +250,6 @@ class RobustLinearRegressor(RegressorMixin, LinearModel):
         self.target_scale_ = _scale_in_chunks(data.X)
         stated = data.stated(statement_of(self), self.target_scale_)
         return solve_source(data.X, stated, options, None, data.verbose)
-
-    @per_row
-    def predict(self, X, X_err=None) -> np.ndarray:
-        """Return the predicted quantile of y for each sample.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Or data that is read in chunks, once; as in `RobustLinearSVC`.
-        X_err : error bars of these samples, optional
-            As for `fit`. Predictions are those of X as measured, whatever its errors.
-
-        Returns
-        -------
-        array of shape (n_samples,), float64
-        """
-        return self._values(X, X_err, "predict")
-
-    def prediction_range(self, X, *, radius=None, X_err=None) -> np.ndarray:
-        """Return how far each prediction moves within the stated noise, exactly.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-        radius : float or array of shape (n_samples,), optional
-            How far samples may be off; by default as far as in training. A model that
-            was trained with one radius per sample asks for them. With `X_err` in units
-            of the errors, and 1 by default if there were none in training.
-        X_err : error bars of these samples, optional
-            As for `fit`. A model that was trained with error bars asks for them.
-
-        Returns
-        -------
-        array of shape (n_samples, 2)
-            The least and the largest prediction.
-        """
-        refuse_chunks(X, "prediction_range")
-        values, w = host(self.predict(X, X_err)), host(self.coef_)
-        n, middle = len(values), values
-        radii = self._radii(None, radius, X_err)
-        radii = check_per_sample(radii, n, "radius")
-        if X_err is None:
-            self._ask_for_errors()
-            names = getattr(self, "feature_names_in_", None)
-            sets = as_noise(self.noise_, w.size, names)
-        else:
-            sets = self._measured(X, errors_in_memory(X_err, X))
-        if sets.offsets is not None:  # lopsided boxes lie about another point
-            X = np.asarray(read_rows(X, "prediction"), dtype=np.float64)
-            middle = values + (in_the_middle(X, sets, radii) - X) @ w
-        half = radii * host(sets.supports(w))
-        return np.column_stack((middle - half, middle + half))
-
-    def score(self, X, y, sample_weight=None, X_err=None) -> float:
-        """Return R², the share of the variance of y that predictions explain.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-        X_err : error bars of these samples, optional
-            As for `predict`.
-
-        Returns
-        -------
-        float
-        """
-        from sklearn.metrics import r2_score
-
-        refuse_chunks(X, "score")
-        return r2_score(y, self.predict(X, X_err), sample_weight=sample_weight)
-
-    @property
-    def support_features_(self) -> np.ndarray:
-        """Numbers of the features of X that have a weight."""
-        return np.flatnonzero(host(self.coef_))
 
 
 def _scale_in_chunks(source: Source) -> float:

@@ -226,6 +226,12 @@ class TrainingTargets(MeasuredRows):
     positives: ClassVar = (0,)
     classes: ClassVar = None
 
+    def weighed(self) -> TrainingTargets:
+        """These, if some have a weight."""
+        if not self.weight.any():
+            raise ValueError("sample_weight is zero for every sample; give some > 0.")
+        return self
+
     @cached_property
     def unit(self) -> float:
         """What `target_scale_` is."""
@@ -401,12 +407,12 @@ class TrainingChunks(OneVsRest):
 
     def stated(self, statement: Statement, unit: float = 1.0) -> Statement:
         """What is stated, with one radius for all rows; C in a unit of the targets."""
-        own = self.radius is None or isinstance(self.radius, dict)
+        one = 0.0 if self.radius is None else self.radius
         return replace(
             statement,
             C=statement.C * unit,
             norm_penalty=statement.norm_penalty * unit,
-            radius=0.0 if own else self.radius,
+            radius=0.0 if isinstance(one, dict) else one,
             error_shape=self.error_shape,
         )
 
@@ -481,7 +487,7 @@ def training_targets(
         return _in_chunks(model, X, y, sample_weight, radius, X_err)
     X, y, bars = read_measured(model, X, y, X_err, numbers=True)
     radius = _radius_to_train_with(model, radius, bars)
-    return TrainingTargets.of(X, y, sample_weight, radius, bars)
+    return TrainingTargets.of(X, y, sample_weight, radius, bars).weighed()
 
 
 def read_measured(
