@@ -11,7 +11,6 @@ go by their paths: `--target labels.npy`.
 from __future__ import annotations
 
 import math
-import mmap
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -141,7 +140,7 @@ class ArrayReader(MatrixReader):
 
     @property
     def paths(self):
-        return None if isinstance(self.rows, MappedRows) else super().paths
+        return None if isinstance(self.rows, np.memmap) else super().paths
 
     def plan(self, request: Request) -> Plan:
         """A .npy file beside this one is a column, if the request names it."""
@@ -206,30 +205,6 @@ class StoredRows:
         offset = self.start + rows.start * d * self.dtype.itemsize
         count = (rows.stop - rows.start) * d
         return np.fromfile(self.path, self.dtype, count, offset=offset).reshape(-1, d)
-
-
-class MappedRows:
-    """Rows of a memory map, copied from the array as it is.
-
-    Never from its file: that may hold something else, where the map is copy-on-write
-    and was written to, or where another file took its name. Pages that were read are
-    handed back, so that a map takes no more memory than its file would; those of a
-    copy-on-write map stay, since what was written to them is nowhere else.
-    """
-
-    def __init__(self, X: np.memmap):
-        self.X, self.shape, self.dtype = X, X.shape, X.dtype
-        self._hand_back()
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        copy = np.array(self.X[rows], order="C", subok=False)
-        self._hand_back()
-        return copy
-
-    def _hand_back(self) -> None:
-        pages = getattr(self.X, "_mmap", None)
-        if self.X.mode in ("r", "r+", "w+") and hasattr(pages, "madvise"):
-            pages.madvise(mmap.MADV_DONTNEED)  # type: ignore[union-attr]
 
 
 def _header(stream: BinaryIO, where: str):

@@ -117,6 +117,16 @@ class LibsvmReader(MatrixReader):
                 labels[labels == ""] = None
             yield X, {LABEL: labels}
 
+    def first_features(self, d: int) -> tuple[str, ...]:
+        """The names of d features; what no row has is zero."""
+        start, stop = int(self.indices[0]), int(self.indices[-1]) + 1
+        if stop - start > d:
+            raise DataError(
+                f"{self.name} has features up to number {stop - 1}, and the model "
+                f"knows {d}; leave the others out."
+            )
+        return tuple(f"x{k}" for k in range(start, start + d))
+
     def find_lines(self) -> np.ndarray:
         with self.open() as stream:
             batches = _batches(stream, self.name, AT_ONCE)
