@@ -139,12 +139,11 @@ def test_what_is_written_is_read_back(
     ("content", "sentence"),
     [
         ("a,y\n1,p\n2x,q\n", ", row 2 (line 3), column 'a' holds '2x', which is not a finite number"),
-        ("a,y\n1,p\ninf,q\n", ", row 2 (line 3), column 'a' holds 'inf'"),
+        ("a,y\n1,p\ninf,q\n", ", row 2 (line 3), column 'a' is infinite"),
         ("a,y\n1,p\n1_000,q\n", "column 'a' holds '1_000'"),
         ("a,y\n1,p\n-,q\n", "if it stands for a missing value add --na '-'"),
         ("a,b,y\n1,u,p\n", ": column 'b' holds text (row 1, line 2: 'u')"),
         ("a,b,y\n1,2,p\n1,p\n", ", row 2 (line 3) has 2 cells where the first line has 3"),
-        (",a,y\n0,1,p\n", ": column 1 has no name in the header"),
         ("1,2,3\n4,5,6\n", "say --no-header"),
         ("", " is empty."),
         ("a,y\n", "has a header but no rows"),

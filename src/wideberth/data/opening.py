@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from os import PathLike
 from pathlib import Path
 
@@ -324,6 +325,8 @@ def _open_path(
         )
     if guessed:
         _log.info("%s: the features are %s", path, listed(plan.features, 12))
+        for remark in reader.remarks:
+            warnings.warn(remark, stacklevel=2)
     source = TableSource(reader, plan, beside, memory, errors=errors)
     source.guessed = guessed
     return source
