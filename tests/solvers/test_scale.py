@@ -21,10 +21,9 @@ from safety import Reference, examine_chunks
 from tall import INTERCEPTS, searched, tall_data
 from wideberth import Box, NullModelWarning, RobustLinearSVC, solve
 from wideberth.data import DataError, Source, open_data
-from wideberth.data.arrays import ArrayReader
+from wideberth.data.arrays import ArrayReader, LibsvmReader
 from wideberth.data.columnar import ColumnarReader
-from wideberth.data.libsvm import LibsvmReader
-from wideberth.data.memory import parse_bytes, physical_memory
+from wideberth.data.files import parse_bytes, physical_memory
 from wideberth.data.samples import Samples, Terms
 from wideberth.noise import L2, as_noise
 from wideberth.problem import Pair, Problem
@@ -726,7 +725,7 @@ HELD = 310 * 10**6
 def test_too_little_memory_is_refused_before_anything_is_read(
     name, memory, message, data, files, monkeypatch
 ):
-    monkeypatch.setattr("wideberth.data.memory.resident", lambda: HELD)
+    monkeypatch.setattr("wideberth.data.files.resident", lambda: HELD)
     read = []
     for reader in (ArrayReader, LibsvmReader, ColumnarReader):
         monkeypatch.setattr(reader, "tables", lambda *_, **__: read.append(1))
@@ -741,13 +740,13 @@ def test_too_little_memory_is_refused_before_anything_is_read(
 
 
 def test_the_amount_of_memory_advised_is_enough(data, monkeypatch):
-    monkeypatch.setattr("wideberth.data.memory.resident", lambda: HELD)
+    monkeypatch.setattr("wideberth.data.files.resident", lambda: HELD)
     assert solve(slices(4_000, *data[:2]), memory="390MB", **OPTIONS).converged
 
 
 def test_a_process_that_holds_much_is_not_refused_without_a_limit(data, monkeypatch):
     held = int(0.9 * physical_memory())
-    monkeypatch.setattr("wideberth.data.memory.resident", lambda: held)
+    monkeypatch.setattr("wideberth.data.files.resident", lambda: held)
     assert solve(slices(4_000, *data[:2]), **OPTIONS).converged
 
 
@@ -768,7 +767,7 @@ np.save(f"{folder}/few y.npy", y[:60_000])
 SOLVE = """
 import re, sys
 from wideberth import solve
-from wideberth.data.memory import resident
+from wideberth.data.files import resident
 folder, more = sys.argv[1], int(sys.argv[2])
 options = {"C": 0.01, "radius": 0.05, "tol": 1e-4, "random_state": 0}
 solve(f"{folder}/few X.npy", f"{folder}/few y.npy", memory="1GB", **options)

@@ -12,7 +12,7 @@ from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.output import Progress, warn
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Request
-from wideberth.data.memory import parse_bytes, room
+from wideberth.data.files import parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import Reader, Table, gap_codes
 

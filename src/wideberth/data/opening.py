@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from wideberth.data.arrays import (
     ArrayReader,
+    LibsvmReader,
     StoredRows,
     load_npy,
     open_archive,
@@ -19,9 +20,7 @@ from wideberth.data.arrays import (
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, agree, listed
-from wideberth.data.files import LABEL, File, explained, kind_of
-from wideberth.data.libsvm import LibsvmReader
-from wideberth.data.memory import parse_bytes, room
+from wideberth.data.files import LABEL, File, explained, kind_of, parse_bytes, room
 from wideberth.data.sources import (
     ArraySource,
     ChunkSource,

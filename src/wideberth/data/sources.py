@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from wideberth.data.arrays import check_length, load_npy
 from wideberth.data.errors import DataError, agree, listed, quoted
-from wideberth.data.memory import chunk_bytes, parse_bytes, room
+from wideberth.data.files import chunk_bytes, parse_bytes, room
 from wideberth.data.samples import Checksum, Samples, checksum
 from wideberth.data.table import Plan, Reader
 from wideberth.noise.reading import in_order_of
