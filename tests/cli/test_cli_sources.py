@@ -382,10 +382,14 @@ def test_limits_of_detection_are_refused_unless_asked_for(tmp_path):
     assert "(first: row 1, line 2); --limits reads them." in told
     told = complaint(tmp_path, LIMITS, Request(("y",), limits=("a",)))
     assert "1 cell of 'b' is a limit of detection such as '>= 1e2'" in told
+    assert "of 'a'" not in told
     told = complaint(tmp_path, LIMITS, Request(("y",), limits=("c",)))
     assert "no column 'c'" in told
     told = complaint(tmp_path, "a,y\n<0.5,p\n<x,q\n", Request(("y",), limits=True))
     assert "column 'a' holds text (row 2, line 3: '<x')" in told
+    told = complaint(tmp_path, "a,b,y\n1,<0.5,p\nx,2,q\n")
+    assert "column 'a' holds 'x', which is not" in told
+    assert told.endswith("'<0.5' (first: row 1, line 2); --limits reads it.")
 
 
 @pytest.mark.parametrize("sign", [".", ","])

@@ -428,22 +428,13 @@ class Cells:
 
     def finish(self, limits: bool | tuple[str, ...]) -> str:
         """Refuse what is wrong, and limits not asked for; return the decimal sign."""
+        known = self.limits if limits is True else limits or ()
+        unread = [cell for column, cell in self.limits.items() if column not in known]
+        asked = " ".join(map(self._limited, unread))
         if self.troubles:
-            self._refuse_text()
-            cell = min(self.troubles.values(), key=lambda cell: cell.row)
-            raise DataError(
-                f"{self.where}, {cell}, which is not a finite number; mend it, or if "
-                f"it stands for a missing value add --na {quoted(cell.text)}."
-            )
-        for column, cell in self.limits.items():
-            if limits is not True and column not in (limits or ()):
-                n = self.counts[column]
-                raise DataError(
-                    f"{self.where}: {counted(n, 'cell')} of {quoted(column)} "
-                    f"{agree(n, 'is a limit', 'are limits')} of detection such as "
-                    f"{quoted(cell.text)} (first: row {cell.row}, line {cell.line}); "
-                    "--limits reads them."
-                )
+            raise DataError(f"{self._no_number()} {asked}".strip())
+        if asked:
+            raise DataError(f"{self.where}: {asked}")
         point, comma, grouped = map(self.evidence.get, ("point", "comma", "grouped"))
         comma = comma or (grouped if self.form.decimal == "," else None)
         if comma and point:
@@ -459,20 +450,30 @@ class Cells:
             )
         return "," if comma or self.form.decimal == "," else "."
 
-    def _refuse_text(self) -> None:
-        """Refuse columns of text, or a line of text above numbers."""
+    def _limited(self, cell: _Cell) -> str:
+        """What to say of a column of limits, of which this is the first."""
+        n = self.counts[cell.column]
+        return (
+            f"{counted(n, 'cell')} of {quoted(cell.column)} "
+            f"{agree(n, 'is a limit', 'are limits')} of detection such as "
+            f"{quoted(cell.text)} (first: row {cell.row}, line {cell.line}); --limits "
+            f"reads {agree(n, 'it', 'them')}."
+        )
+
+    def _no_number(self) -> str:
+        """What to say of cells that are no numbers."""
         first = {name: cell for name, cell in self.troubles.items() if cell.row == 1}
         texts = [name for name in self.troubles if name not in self.proven]
         for cell in first.values():
             above = f"{self.where}: line {cell.line} holds text ({quoted(cell.text)})"
             if not self.form.header:
-                raise DataError(
+                return (
                     f"{above} where --no-header promises data; leave that option out "
                     "if these are names, or turn categories into columns of 0 and 1 "
                     "with --one-hot auto."
                 )
             if not texts:
-                raise DataError(
+                return (
                     f"{above} above the numbers of {listed(first)}; if these are "
                     "units, delete that line."
                 )
@@ -480,7 +481,12 @@ class Cells:
             cell = self.troubles[texts[0]]
             dates = [n for n in texts if is_date(self.troubles[n].text)]
             example = f"row {cell.row}, line {cell.line}: {quoted(cell.text)}"
-            raise DataError(f"{self.where}: {no_numbers(texts, dates, example)}")
+            return f"{self.where}: {no_numbers(texts, dates, example)}"
+        cell = min(self.troubles.values(), key=lambda cell: cell.row)
+        return (
+            f"{self.where}, {cell}, which is not a finite number; mend it, or if it "
+            f"stands for a missing value add --na {quoted(cell.text)}."
+        )
 
 
 def number_of(text: str) -> float | None:
