@@ -2,8 +2,7 @@
 
 pyarrow reads the numbers. Where it fails, every cell is looked at: what is no number is
 refused by row, line and column, or it turns out how the numbers are written, and
-reading goes on. Only what pyarrow cannot read is read cell by cell: limits of
-detection, cells between blanks, quotes in odd places, a typesetter's minus.
+reading goes on.
 
 A decimal comma is recognised, but only on evidence: `0,5` can be nothing else, while
 `1,234` alone might be twelve hundred. A table that uses both comma and point, or holds
@@ -22,7 +21,7 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,7 +56,6 @@ _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _LIMIT = re.compile(r"([<>≤≥])=?\s*([^<>≤≥=]+)")
 _Row = tuple[int, list[str]]
-_Bounds = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 class _Layout(NamedTuple):
@@ -72,11 +70,11 @@ class _Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class Spelling:
-    """How the numbers of a file are written, and who reads them."""
+    """How the numbers of a file are written."""
 
     sign: str  # decimal point or comma
     nulls: frozenset[str] = frozenset()  # cells that hold no value, as they stand
-    by_hand: bool = False  # whether pyarrow cannot read them
+    odd: frozenset[str] = frozenset()  # columns with numbers that pyarrow cannot read
     checked: bool = False  # whether every cell was looked at
 
 
@@ -159,20 +157,18 @@ class DelimitedReader(Reader):
         known, spelling = self._known.get(file, (None, None))
         if spelling is None or known != plan:
             spelling = self._guess(file, plan)
-        done = 0  # rows that were handed over
-        while True:
+        done, row = 0, -1  # rows handed over, and rows read
+        while row < done:
             row = 0
-            read = self._by_hand if spelling.by_hand else self._batches
             try:
-                for batch, bounds in read(file, plan, size, native, spelling):
+                for batch in self._batches(file, plan, size, native, spelling):
                     row += batch.num_rows
                     if row > done:
                         new = batch.slice(done + batch.num_rows - row)
-                        yield self._table(new, plan, file, done, native, bounds)
+                        yield self._table(new, plan, file, done, native, spelling)
                         done = row
-                break
             except pa.ArrowInvalid as error:
-                spelling = self._looked_at(file, plan, spelling, error)
+                spelling, row = self._looked_at(file, plan, spelling, error), -1
         self._known[file] = plan, spelling
         self.details["decimal sign"] = _SIGNS[spelling.sign]
 
@@ -187,9 +183,12 @@ class DelimitedReader(Reader):
                 _COMMA.fullmatch(c) and not _GROUPED.fullmatch(c) for c in cells
             )
             sign = "," if comma else "."
-        with file.open() as stream:
-            odd = blanks or not quotes_are_right(stream, self.layout.delimiter)
-        return Spelling(sign, by_hand=odd)
+        if not blanks:
+            with file.open() as stream:
+                if not quotes_are_right(stream, self.layout.delimiter):
+                    for _ in self._rows(file):
+                        pass  # Python's reader refuses what is wrong about them
+        return Spelling(sign)
 
     def _places(self, plan: Plan) -> dict[str, int]:
         """Where columns of numbers are in a row."""
@@ -198,13 +197,11 @@ class DelimitedReader(Reader):
 
     def _looked_at(self, file: File, plan: Plan, before: Spelling, error) -> Spelling:
         """How numbers are written that could not be read as it seemed, or a refusal."""
-        if before.checked and before.by_hand:
-            raise DataError(f"{file.name} cannot be read: {error}")
         if before.checked:
-            return replace(before, by_hand=True)
+            raise DataError(f"{file.name} cannot be read: {error}")
         places, cells = self._places(plan), Cells(self.form, file.name)
         texts = {n: self.names.index(n) for n in (*plan.texts, *plan.dates)}
-        width, nulls = len(self.names), set()
+        width, nulls, odd, number = len(self.names), set(), set(), 0
         for number, (line, row) in enumerate(self._rows(file), 1):
             if len(row) != width:
                 raise DataError(
@@ -220,33 +217,40 @@ class DelimitedReader(Reader):
                     nulls.add(row[k])
                 else:
                     cells.look(_Cell(name, text, number, line))
-        sign = cells.finish(plan.limits)
-        by_hand = before.by_hand or bool(cells.limits)
-        return Spelling(sign, frozenset(nulls), by_hand, checked=True)
+                    if row[k].strip(" \t") != _plain(text):
+                        odd.add(name)
+        if not number:
+            raise DataError(f"{file.name} has a header but no rows below it.")
+        odd.update(cells.limits)
+        return Spelling(
+            cells.finish(plan.limits), frozenset(nulls), frozenset(odd), checked=True
+        )
 
     def _batches(
         self, file: File, plan: Plan, size: int, native: bool, spelling: Spelling
-    ) -> Iterator[tuple[Any, _Bounds]]:
+    ) -> Iterator[Any]:
         """Batches of pyarrow; with `native` labels in the type that they have."""
         import pyarrow as pa
         import pyarrow.csv as pc
 
         at = {name: str(k) for k, name in enumerate(self.names)}
         types = {at[name]: pa.float64() for name in self._places(plan)}
-        types |= {at[name]: pa.string() for name in plan.dates}
+        types |= {at[name]: pa.string() for name in (*plan.dates, *spelling.odd)}
         labels = [at[name] for name in plan.texts]
         types |= self._types if native else dict.fromkeys(labels, pa.string())
         block = _BLOCK + 16 * sum(map(len, self.names))
+        blanks = self.layout.delimiter == " "
         with pc.open_csv(
-            file.open(),
+            self._retabbed(file) if blanks else file.open(),
             pc.ReadOptions(
                 column_names=list(at.values()),
-                skip_rows=self.layout.skipped,
+                skip_rows=0 if blanks else self.layout.skipped,
                 block_size=block,
-                encoding=self.layout.encoding,
+                encoding="utf-8" if blanks else self.layout.encoding,
             ),
             pc.ParseOptions(
-                delimiter=self.layout.delimiter,
+                delimiter="\t" if blanks else self.layout.delimiter,
+                quote_char=False if blanks else '"',
                 newlines_in_values=True,
                 invalid_row_handler=_skip_blank_or_comment,
             ),
@@ -264,53 +268,31 @@ class DelimitedReader(Reader):
                     self._types = {n: schema.field(n).type for n in labels}
                 whole = pa.Table.from_batches(some).combine_chunks()
                 names = [self.names[int(n)] for n in schema.names]
-                for batch in whole.rename_columns(names).to_batches():
-                    yield batch, {}
+                yield from whole.rename_columns(names).to_batches()
 
-    def _by_hand(
-        self, file: File, plan: Plan, size: int, native: bool, spelling: Spelling
-    ) -> Iterator[tuple[Any, _Bounds]]:
-        """The same by Python's reader, with the bounds of what is a limit."""
-        import pyarrow as pa
-
-        places, rows = self._places(plan), self._rows(file)
-        wanted = dict.fromkeys((*places, *plan.dates, *plan.texts))
-        while some := list(itertools.islice(rows, max(size // (9 * len(wanted)), 1))):
-            if any(len(row) != len(self.names) for _, row in some):
-                raise pa.ArrowInvalid("rows differ in length")
-            columns, bounds = {}, {}
-            for name in wanted:
-                k = self.names.index(name)
-                cells = (row[k].strip() for _, row in some)
-                texts = [None if self.form.is_missing(c) else c for c in cells]
-                columns[name] = pa.array(map(_checked, texts), "string")
-                if name not in places:
-                    if native and name in plan.texts:
-                        columns[name] = _typed(columns[name], name, self._types)
-                    continue
-                try:
-                    if spelling.sign == ",":
-                        raise pa.ArrowInvalid("commas")
-                    columns[name] = columns[name].cast("float64")
-                except pa.ArrowInvalid:
-                    if not spelling.checked:
-                        raise
-                    values, low, high = _numbers(texts, spelling.sign)
-                    columns[name] = pa.array(values)
-                    if not np.isnan(low).all():
-                        bounds[name] = low, high
-            yield pa.RecordBatch.from_pydict(columns), bounds
+    def _retabbed(self, file: File) -> io.BufferedReader:
+        """The rows of a file whose cells stand between blanks, with tabs instead."""
+        lines = lines_of(_opened(file, self.form), file.name)
+        rows = itertools.islice(lines, self.layout.skipped, None)
+        tabbed = ("\t".join(line.split()) + "\n" for line in rows)
+        return io.BufferedReader(_Stream(tabbed), _BLOCK)
 
     def _table(
-        self, batch, plan: Plan, file: File, row: int, native: bool, bounds: _Bounds
+        self, batch, plan: Plan, file: File, row: int, native: bool, spelling: Spelling
     ) -> Table:
         """Columns of a batch that starts in this row."""
+        bounds = {}
 
         def floats(name: str, column) -> np.ndarray:
-            if name not in plan.dates:
+            if name in plan.dates:
+                cells = texts(name, column)
+                return days_of(cells, partial(place, name), self._cells(name))
+            if name not in spelling.odd:
                 return column.to_numpy(zero_copy_only=False)
-            cells = texts(name, column)
-            return days_of(cells, partial(place, name), self._cells(name))
+            values, low, high = _numbers(texts(name, column), spelling.sign)
+            if not np.isnan(low).all():
+                bounds[name] = low, high
+            return values
 
         def place(name: str, k: int) -> str:
             line = int(self._lines(file)[row + k])
@@ -340,6 +322,24 @@ class DelimitedReader(Reader):
 
     def _rows(self, file: File) -> Iterator[_Row]:
         return _begin(file, self.kind, self.form)[1]
+
+
+class _Stream(io.RawIOBase):
+    """Lines of text as a stream of UTF-8."""
+
+    def __init__(self, lines: Iterator[str]):
+        self.lines, self.rest = lines, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        if not self.rest:
+            some = "".join(itertools.islice(self.lines, 1000))
+            self.rest = some.encode("utf-8", "surrogateescape")
+        size = min(len(buffer), len(self.rest))
+        buffer[:size], self.rest = self.rest[:size], self.rest[size:]
+        return size
 
 
 def _skip_blank_or_comment(row) -> str:
@@ -509,10 +509,10 @@ def _number(text: str, sign: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _numbers(texts: list[str | None], sign: str) -> np.ndarray:
+def _numbers(texts: np.ndarray, sign: str) -> np.ndarray:
     """Values, and lower and upper bounds of limits, of cells that were looked at."""
     found = np.full((3, len(texts)), np.nan)
-    for k, text in enumerate(texts):
+    for k, text in enumerate(texts.tolist()):
         if text is None:
             continue
         if limit := _LIMIT.fullmatch(text):
@@ -521,27 +521,6 @@ def _numbers(texts: list[str | None], sign: str) -> np.ndarray:
         else:
             found[0, k] = _number(_plain(text), sign)
     return found
-
-
-def _checked(text: str | None) -> str | None:
-    """Text that is UTF-8; the row of other text is looked for."""
-    if text is not None and _UNDECODED.search(text):
-        import pyarrow as pa
-
-        raise pa.ArrowInvalid("not UTF-8")
-    return text
-
-
-def _typed(column, name: str, types: dict):
-    """Labels in the type that the first rows have."""
-    import pyarrow as pa
-
-    for kind in (pa.int64(), pa.float64(), pa.string()):
-        with suppress(pa.ArrowInvalid):
-            typed = column.cast(types.get(name, kind))
-            types[name] = typed.type
-            return typed
-    raise DataError(f"column {quoted(name)} holds labels of several types.")
 
 
 def is_word(text: str) -> bool:
