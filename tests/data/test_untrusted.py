@@ -151,7 +151,7 @@ def test_numbers_of_other_scripts_and_sizes_in_libsvm_files(here, line, sentence
 @pytest.mark.parametrize("encoding", ["undefined", "utf-16", "punycode"])
 def test_text_that_a_codec_cannot_read(here, encoding):
     Path("b.csv").write_bytes(b"a,y\n1,p\n0.5,\xe9\n")
-    with pytest.raises(DataError, match="--encoding latin-1"):
+    with pytest.raises(DataError, match="--read encoding=latin-1"):
         open_table("b.csv", Request("y", ("y",)), Format(encoding=encoding))
 
 

@@ -13,7 +13,6 @@ from wideberth.problem.changes import build_problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.rows import gamma
 from wideberth.problem.statement import Statement
-from wideberth.screening import fold_samples
 
 #: Digits of the exact values.
 mp.dps = 80
@@ -271,7 +270,7 @@ def test_values_cover_what_the_axes_are_off_by(signs, off):
             given.rows.take(kept),
             given.weights[kept],
             given.noise.take(kept),
-            folded=fold_samples(given, near.saturated),
+            folded=given.fold(near.saturated),
         )
         dual = reduced.dual_at(near.alpha[kept])
         assert dual.value - dual.rounding <= top

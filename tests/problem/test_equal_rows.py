@@ -10,7 +10,6 @@ from wideberth import solve
 from wideberth.problem import Problem, merge
 from wideberth.problem.merge import distinct, group_weights, merge_equal_rows
 from wideberth.problem.rows import gamma
-from wideberth.screening import fold_samples
 
 INTERCEPTS = [None, 0.0, 2.0]
 CSR = sp.csr_array
@@ -218,7 +217,7 @@ def test_bounds_on_rounding_count_that_of_merged_weights(weighted):
     one, other = (problem.dual_at(merged.weights) for problem in each)
     mass = one.alpha @ merged.rows.norms()
     assert one.center_rounding - other.center_rounding >= 0.99 * gamma(5) * mass
-    folded = [fold_samples(each, merged.y > 0) for each in (merged, exact)]
+    folded = [each.fold(merged.y > 0) for each in (merged, exact)]
     assert folded[0].rounding > folded[1].rounding
     assert folded[0].chain == folded[1].chain + merged.chain
     # Sums in two levels: no weight went through as many roundings as it has samples.

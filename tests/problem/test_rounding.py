@@ -30,7 +30,6 @@ from wideberth.problem.rounding import (
 )
 from wideberth.problem.rows import gamma
 from wideberth.results import not_converged, shortfall
-from wideberth.screening import fold_samples
 from wideberth.screening.regions import build_region
 from wideberth.solvers.base import Control
 
@@ -117,8 +116,8 @@ def test_sums_of_folds_count_every_addition():
 def test_zeros_in_between_do_not_lengthen_a_chain():
     problem = make_problem(0, n=5000)
     chosen = np.arange(5000) % 1000 == 7
-    assert fold_samples(problem, chosen).chain <= 10
-    assert fold_samples(problem, ~chosen).chain == chain(5000)
+    assert problem.fold(chosen).chain <= 10
+    assert problem.fold(~chosen).chain == chain(5000)
 
 
 # -- the dual value ------------------------------------------------------------------
@@ -140,7 +139,7 @@ def far_apart(extra=(), fold=False, c=(0.5, 0.5)):
         rows=problem.rows.take(rest),
         weights=weights[rest],
         noise=problem.noise.take(rest),
-        folded=fold_samples(problem, folded),
+        folded=problem.fold(folded),
     )
 
 

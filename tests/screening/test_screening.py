@@ -16,7 +16,6 @@ from wideberth.screening import (
     Partition,
     Reduction,
     Screener,
-    fold_samples,
     screen_at_hand,
     screen_points,
 )
@@ -242,7 +241,7 @@ def test_the_intercept_bracket_allows_for_the_rounding_of_folded_weights():
     gone = Problem.from_data(
         np.zeros((2000, 1)), labels[order], sample_weight=np.tile(weights, 2)[order]
     )
-    fold = fold_samples(gone, np.arange(2000))
+    fold = gone.fold(np.arange(2000))
     error = fold.balance  # exactly, both classes weigh the same
     assert error != 0
     # φ falls with slope 1, rises with slope |error|/2 from 1 on: b* = 1. With the

@@ -14,7 +14,6 @@ from wideberth.data.samples import Samples, Terms
 from wideberth.noise import as_noise
 from wideberth.problem import Problem
 from wideberth.problem.merge import Groups
-from wideberth.screening import fold_samples
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Answer, Gather, InMemory, Piece
 from wideberth.solvers.driver import solve_in_memory
@@ -134,7 +133,7 @@ def test_rows_near_the_margin_need_not_fit(intercept, noise, monkeypatch):
 def test_rows_settled_wrongly_end_the_rounds_at_a_negative_value():
     problem = Problem.from_data(*tall_data(5_000, 4), C=1.0)
     wrong = problem.rows.X[:, 0] * problem.y > 0.5
-    near = problem.take(~wrong, folded=fold_samples(problem, wrong))
+    near = problem.take(~wrong, folded=problem.fold(wrong))
     control = Control(1e-8)
     found = solve_in_memory(near, control, near.at(np.zeros(4)))
     assert found.certificate.primal < 0

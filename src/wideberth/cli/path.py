@@ -6,17 +6,16 @@ import numpy as np
 
 from wideberth._path import path
 from wideberth.cli import output
-from wideberth.cli.commands import PathOptions
 from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.measured import warn_undeclared
+from wideberth.cli.options import PathOptions
 from wideberth.cli.reading import training_data
 from wideberth.cli.tables import Opened
 from wideberth.cli.training import preparation
 from wideberth.data.errors import counted
 from wideberth.estimators.moves import linear_map
-from wideberth.estimators.one_vs_rest import OneVsRest
 from wideberth.estimators.pipeline import carry_noise
-from wideberth.estimators.training_data import RowsInMemory
+from wideberth.estimators.training import TrainingRows
 from wideberth.results import PathPoint
 
 _COLUMNS = (
@@ -49,9 +48,13 @@ def _table(
         noise = carry_noise(noise, prepare, rows.X)
     else:
         bars = bars.carried(linear_map(prepare, rows.X))
-    data = RowsInMemory(prepare.transform(rows.X), rows.y, rows.weights)
-    problems = OneVsRest.of(data, options.class_weight)
-    several = len(problems.positives) > 1
+    data = TrainingRows.of(
+        prepare.transform(rows.X),
+        rows.y,
+        rows.weights,
+        class_weight=options.class_weight,
+    )
+    several = len(data.positives) > 1
     told_of = [*_COLUMNS, *(("ramp", "left_out") if options.doubts_labels else ())]
     headings = [*(["class"] if several else []), *told_of]
     if given.per_row:  # then models differ by the factor on the radii
@@ -60,26 +63,24 @@ def _table(
         headings += ["intercept", *(f"weight {f}" for f in rows.columns.features)]
         to_raw = linear_map(prepare, rows.X)
         origin = prepare.transform(np.zeros((1, rows.X.shape[1])))[0]
-    radii = np.array(options.radii or [1.0])
+    radii = np.array(given.factors)
     lines = []
-    for place in problems.positives:
+    for place in data.positives:
         label = data.labels[place]
         progress.show(f"training models of {label}" if several else "training")
         with blamed_on_data():
             found = path(
                 data.X,
-                problems.signs(data, place),
-                Cs=options.Cs or options.points,
+                data.signs(place),
+                Cs=options.C or options.points,
                 radii=radii if given.per_row else given.radius * radii,
                 radius=given.radius if given.per_row else None,
                 noise=noise,
                 X_err=bars,
                 error_shape=options.error_shape,
-                norm_penalty=options.norm_penalty,
-                norm_penalties=options.norm_penalties or None,
-                ramp=options.level,
-                ramps=options.ramps or None,
-                sample_weight=problems.weights(data),
+                **_levels("norm_penalty", "norm_penalties", options.norm_penalty),
+                **_levels("ramp", "ramps", options.ramp),
+                sample_weight=data.factored_weight,
                 tol=options.tol,
                 random_state=options.seed,
                 quiet=True,
@@ -93,6 +94,13 @@ def _table(
                 line += [point.b + point.w @ origin, *(point.w @ to_raw)]
             lines.append(line)
     return headings, lines
+
+
+def _levels(one: str, several: str, values: tuple[float, ...]) -> dict:
+    """One value of a parameter, several of them, or none, as `path` takes them."""
+    if len(values) > 1:
+        return {several: values}
+    return {one: values[0]} if values else {}
 
 
 def _told(point: PathPoint, name: str):

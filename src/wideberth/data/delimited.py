@@ -207,7 +207,7 @@ class DelimitedReader(Reader):
                 raise DataError(
                     f"{file.name}, row {number} (line {line}) has {len(row)} cells "
                     f"where the first line has {width}; mend it, or say which sign "
-                    "stands between the cells with --delimiter."
+                    "stands between the cells with --read delimiter=;."
                 )
             for name, k in texts.items():
                 if _UNDECODED.search(row[k]):
@@ -446,7 +446,8 @@ class Cells:
             raise DataError(
                 f"{self.where}, {grouped}, which may mean "
                 f"{grouped.text.replace(',', '.')} or {grouped.text.replace(',', '')}; "
-                "say --decimal , for the first, or take the commas out for the second."
+                "say --read decimal=, for the first, or take the commas out for the "
+                "second."
             )
         return "," if comma or self.form.decimal == "," else "."
 
@@ -468,7 +469,7 @@ class Cells:
             above = f"{self.where}: line {cell.line} holds text ({quoted(cell.text)})"
             if not self.form.header:
                 return (
-                    f"{above} where --no-header promises data; leave that option out "
+                    f"{above} where --read header=no promises data; leave that out "
                     "if these are names, or turn categories into columns of 0 and 1 "
                     "with --one-hot auto."
                 )
@@ -485,7 +486,7 @@ class Cells:
         cell = min(self.troubles.values(), key=lambda cell: cell.row)
         return (
             f"{self.where}, {cell}, which is not a finite number; mend it, or if it "
-            f"stands for a missing value add --na {quoted(cell.text)}."
+            f"stands for a missing value add --read na={quoted(cell.text)}."
         )
 
 
@@ -553,13 +554,13 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Layout, Iterator[_Row]
             break
     if any("\0" in line for line in head):
         raise DataError(
-            f"{file.name} is not a table of text; say what it is with --format."
+            f"{file.name} is not a table of text; say what it is with --read format=…."
         )
     # Lines above the first one that is no comment; none where all look like comments.
     top = next((k for k, line in enumerate(head) if not _is_comment(line)), 0)
     delimiter = form.delimiter or ("\t" if kind == "tsv" else _delimiter(head[top:]))
     if not delimiter.isascii():
-        raise DataError(f"--delimiter {delimiter} is no ASCII character.")
+        raise DataError(f"--read delimiter={delimiter} is no ASCII character.")
     headed = form.header
     while top:  # a line that fits the rows below it is a row, or names the columns
         line = _fitting(head[top - 1], head[top:], delimiter, headed)
@@ -635,8 +636,8 @@ def _opened(file: File, form: Format) -> io.TextIOWrapper:
     except LookupError:
         stream.close()
         raise DataError(
-            f"--encoding {encoding} is not known; utf-8, utf-16, latin-1 and cp1252 "
-            "are common."
+            f"--read encoding={encoding} is not known; utf-8, utf-16, latin-1 and "
+            "cp1252 are common."
         ) from None
 
 
@@ -689,7 +690,7 @@ def _names(line: int, cells: list[str], where: str) -> list[str]:
     if all(map(looks_like_number, names)):
         raise DataError(
             f"{where}: line {line} holds only numbers where the names of the columns "
-            "should be; give them names, or say --no-header and name columns by "
+            "should be; give them names, or say --read header=no and name columns by "
             "number, such as --target 1."
         )
     return [name or f"{_UNNAMED}{k}" for k, name in enumerate(names, 1)]
@@ -709,5 +710,6 @@ def _distinct(names: list[str]) -> list[str]:
 
 def _not_utf8(place: str) -> DataError:
     return DataError(
-        f"{place} is not UTF-8 text; say what it is, for example --encoding latin-1."
+        f"{place} is not UTF-8 text; say what it is, for example with --read "
+        "encoding=latin-1."
     )

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError
+from wideberth.noise.error_bars import ErrorBars
 from wideberth.noise.reading import errors_beside, in_the_middle
 from wideberth.noise.sets import Noise
 from wideberth.noise.shapes import Shape
@@ -46,7 +47,8 @@ class Samples:
     The rows are in memory: all that there are, some of them (`take`), or one chunk of
     data that is read in pieces. What is None is not known or not needed. A radius may
     be one number for all rows. `errors` has no table, one, or two of lower and upper
-    errors; a table has the shape of X, or is one covariance matrix for each row.
+    errors; a table has the shape of X, or is one covariance matrix for each row. Sets
+    that were read from such tables, `ErrorBars`, may stand in their place.
     `number` says which of the chunks this is, and `origin` where it comes from.
     """
 
@@ -77,12 +79,11 @@ class Samples:
         """The same of some rows alone: a slice, indices or, of NumPy arrays, a mask."""
 
         def some(part):
+            if isinstance(part, ErrorBars):
+                return part.take(rows)
             return part if part is None or np.ndim(part) == 0 else pick(part, rows)
 
-        X, errors = (
-            pick(self.X, rows),
-            tuple(pick(table, rows) for table in self.errors),
-        )
+        X, errors = pick(self.X, rows), tuple(map(some, self.errors))
         y, weight, radius = map(some, (self.y, self.weight, self.radius))
         return replace(self, X=X, y=y, weight=weight, radius=radius, errors=errors)
 
@@ -210,9 +211,12 @@ class Terms:
     norms: dict[int, Any] | None = None
     #: The shape of the error bars, where chunks bring errors.
     error_shape: str | None = None
+    #: q and s of the quantile loss (theory §15); 0 for classes.
+    tilt: float = 0.0
+    side: float = -1.0
 
     def problem(self, chunk: Samples, *, check: bool = False) -> Problem:
-        """The robust SVM on this chunk alone; `check` the first time it is seen."""
+        """The problem on this chunk alone, with hinges; `check` it the first time."""
         if self.classes is not None:
             chunk = self.classes.read(chunk)
         X, bars = chunk.X, None
@@ -225,7 +229,10 @@ class Terms:
         try:
             if self.error_shape is not None:
                 bars = errors_beside(X, chunk.X_err, self.error_shape)
-            y = _labels(chunk, check)
+            y, m = _labels(chunk, check) if not self.tilt else None, None
+            if self.tilt:
+                m = self.side * _numbers(chunk, check)
+                y = fill(m, m.shape[0], self.side)
             weights = self._weights(chunk)
             radii = _per_row(chunk, "radius", self.radius)
             if bars is not None:
@@ -242,7 +249,7 @@ class Terms:
         except ValueError as error:
             raise chunk.error(str(error)) from None
         noise = Noise(self.noise if bars is None else bars, radii)
-        return Problem(rows, weights, noise, self.intercept)
+        return Problem(rows, weights, noise, self.intercept, m=m)
 
     def _weights(self, chunk: Samples):
         """c_i = C · weight_i."""
@@ -284,6 +291,22 @@ def _labels(chunk: Samples, check: bool):
     if check and not xp.all(xp.abs(y) == 1):
         wrong = int(np.flatnonzero(np.abs(host(y)) != 1)[0])
         raise _third_class(chunk, wrong, np.array([-1, 1]))
+    return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)
+
+
+def _numbers(chunk: Samples, check: bool):
+    """Numbers to predict as float64, beside the rows."""
+    y = _one_per_row(chunk)
+    if not is_foreign(y) and y.dtype.kind not in "biuf":
+        raise chunk.error(
+            f"has y of dtype {y.dtype}; there must be numbers to predict."
+        )
+    y = float64(y)
+    if check and not namespace(y).all(namespace(y).isfinite(y)):
+        wrong = int(np.flatnonzero(~np.isfinite(host(y)))[0])
+        raise chunk.error(
+            f"row {wrong} has no finite number to predict; drop such rows."
+        )
     return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)
 
 
