@@ -85,6 +85,7 @@ def fit_model(
             penalty = choice["norm_penalty"]
             ramp = choice["ramp"]
         each = radius is None or np.ndim(radius) > 0
+        steering = {"random_state": options.seed, "verbose": int(verbose)}
         classifier = RobustLinearSVC(
             C=C,
             radius=0.0 if each else float(radius),
@@ -94,12 +95,8 @@ def fit_model(
             ramp=ramp,
             class_weight=options.class_weight,
             tol=options.tol,
-            solver_options={
-                "random_state": options.seed,
-                "verbose": int(verbose),
-            },
+            solver_options=steering | {"callback": None if y is None else told},
         )
-        classifier._told = told
         if y is None:
             model = RobustPipeline.around(classifier.fit(X))
         else:
@@ -108,7 +105,7 @@ def fit_model(
             own["sample_weight"] = weights
             own = {name: value for name, value in own.items() if value is not None}
             model.fit(X, y, **{f"robustlinearsvc__{n}": v for n, v in own.items()})
-        del classifier._told
+        classifier.solver_options = steering  # a model file holds no function
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     return model, choice, notes
 
