@@ -43,11 +43,9 @@ def per_row(method: Callable) -> Callable:
         if not is_dask(X):
             parts = [part[name] for part in self.stream(X, name, X_err=X_err)]
             return np.concatenate(parts)
-        from wideberth.data.dask import answered
-
         source: Any = _opened(self, X, X_err=X_err)
         question = Ask.of(self, source, (name,))
-        return answered(source, question, name, *question.kinds[name])
+        return source.answered(question, name, *question.kinds[name])
 
     answer.answers_rows = True  # type: ignore[attr-defined]
     return answer
