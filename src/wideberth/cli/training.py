@@ -14,11 +14,10 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data
+from wideberth.cli.result import Choice
 from wideberth.cli.scaling import PreparedNumbers
 from wideberth.cli.training_options import TrainingOptions
-from wideberth.cli.uncertainty import (
-    Uncertainty,
-)
+from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
 from wideberth.estimators.affine import linear_map
 from wideberth.estimators.carrying import carry_noise
@@ -63,7 +62,7 @@ def fit_model(
     weights=None,
     verbose: bool = False,
     told: Callable[[Any, dict], None] | None = None,
-) -> tuple[RobustPipeline, dict | None, list[str]]:
+) -> tuple[RobustPipeline, Choice | None, list[str]]:
     """Fit to rows with one radius, or one each, and error bars and weights if any.
 
     Data in pieces brings y, radii and weights. Certified points are `told` on the way.
@@ -77,9 +76,8 @@ def fit_model(
         if options.cv:
             choice = _choose(options, given, X, y, radius, bars, weights)
             caught.clear()  # of models that are not chosen
-            C, radius = choice["C"], choice["factor"] * radius
-            penalty = choice["norm_penalty"]
-            ramp = choice["ramp"]
+            C, radius = choice.C, choice.factor * radius
+            penalty, ramp = choice.norm_penalty, choice.ramp
         each = radius is None or np.ndim(radius) > 0
         classifier = RobustLinearSVC(
             C=C,
@@ -116,7 +114,7 @@ def _choose(
     radius,
     bars: ErrorBars | None,
     weights,
-) -> dict:
+) -> Choice:
     """C, norm penalty, ramp and a factor on the radii, by cross-validation."""
     folds = fold_count(y, options.folds or FOLDS)
     if not folds:
@@ -127,21 +125,21 @@ def _choose(
     if options.doubts_labels:
         scores = scores[search.ramps_.tolist().index(search.ramp_)]
     chosen = search.norm_penalties_.tolist().index(search.norm_penalty_)
-    return {
-        "C": float(search.C_),
-        "factor": float(search.radius_),
-        "norm_penalty": float(search.norm_penalty_),
-        "ramp": float(search.ramp_) if options.doubts_labels else None,
-        "score": float(search.best_score_),
-        "Cs": search.Cs_.tolist(),
-        "factors": search.radii_.tolist(),
-        "norm_penalties": search.norm_penalties_.tolist(),
-        "ramps": search.ramps_.tolist() if options.doubts_labels else [],
-        "measure": measure(options),
-        "scores": scores[chosen].mean(axis=-1).tolist(),
-        "folds": folds,
-        "unit": "radius" if given.unit_radius else "radius ×",
-    }
+    return Choice(
+        C=float(search.C_),
+        factor=float(search.radius_),
+        score=float(search.best_score_),
+        Cs=search.Cs_.tolist(),
+        factors=search.radii_.tolist(),
+        scores=scores[chosen].mean(axis=-1).tolist(),
+        folds=folds,
+        measure=measure(options),
+        unit="radius" if given.unit_radius else "radius ×",
+        norm_penalty=float(search.norm_penalty_),
+        norm_penalties=search.norm_penalties_.tolist(),
+        ramp=float(search.ramp_) if options.doubts_labels else None,
+        ramps=search.ramps_.tolist() if options.doubts_labels else [],
+    )
 
 
 def search_grid(
