@@ -231,7 +231,7 @@ def test_behind_true_features_it_is_the_model_of_measured_svc():
     values, y, errors = measured()
     steps = StandardScaler(), TrueFeatures(), RobustLinearSVC()
     model = make_robust_pipeline(*steps).fit(values, y, robustlinearsvc__X_err=errors)
-    short = MeasuredSVC(probability=False).fit(values, y, X_err=errors)
+    short = MeasuredSVC().fit(values, y, X_err=errors)
     assert model[-1].radius_ == short.radius_ == short.pipeline_[-1].radius_ == 0
     np.testing.assert_array_equal(model[-1].coef_, short.coef_)
     np.testing.assert_array_equal(model[-1].intercept_, short.intercept_)
@@ -260,7 +260,7 @@ def test_a_search_behind_true_features_tries_0_by_default():
     model.fit(values, y, robustlinearsvccv__X_err=errors)
     assert model[-1].radii_.tolist() == [0]
     assert 0 in inspect.signature(MeasuredSVC).parameters["radii"].default
-    chosen = MeasuredSVC(radius=1.0, probability=False).fit(values, y, X_err=errors)
+    chosen = MeasuredSVC(radius=1.0).fit(values, y, X_err=errors)
     assert chosen.radius_ == chosen.pipeline_[-1].radius_ == 1
 
 
@@ -363,14 +363,10 @@ def test_radii_on_the_command_line_are_factors_on_the_scales(folder, said):
 
 
 def test_a_radius_that_covers_the_noise_is_there_for_the_asking(folder):
-    for asked, how in {
-        "--confidence 0.9": {"confidence": 0.9},
-        "--covers margin": {"covers": "margin"},
-        "--covers sample": {"covers": "sample"},
-    }.items():
-        noise = fitted(folder, f"--noise-scales scales.csv {asked}")["uncertainty"]
-        expected = radius_from_std(1.0, D, noise=SCALES, **how)
-        assert noise["largest"] == pytest.approx(expected)
-        assert "covers" in noise["story"]
+    asked = "--noise-scales scales.csv --confidence 0.9"
+    noise = fitted(folder, asked)["uncertainty"]
+    expected = radius_from_std(1.0, D, noise=SCALES, confidence=0.9)
+    assert noise["largest"] == pytest.approx(expected)
+    assert "covers" in noise["story"]
     help_ = " ".join(run("fit --help").stdout.split())
     assert "default: 1 with --noise-scales or --errors, otherwise 0" in help_

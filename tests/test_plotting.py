@@ -162,7 +162,8 @@ def test_reliability_shows_what_was_promised_and_what_came(blobs):
     X, y = blobs
     names = np.array(["a", "b", "c"])[y]
     E = np.full(X.shape, 2.0)
-    model = MeasuredSVC(radius=0.1, n_components=1).fit(X, names, X_err=E)
+    model = MeasuredSVC(radius=0.1, n_components=1, probability=True)
+    model.fit(X, names, X_err=E)
     display = ReliabilityDisplay.from_estimator(
         model, X, names, label="b", n_cells=7, X_err=E
     )

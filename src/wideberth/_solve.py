@@ -16,7 +16,6 @@ from functools import cache, partial
 import numpy as np
 
 from wideberth.data.batches import Chunks
-from wideberth.data.chunks import Classes, Terms
 from wideberth.data.errors import DataError
 from wideberth.data.opening import (
     errors_in_memory,
@@ -24,6 +23,7 @@ from wideberth.data.opening import (
     names_values,
     open_labelled,
 )
+from wideberth.data.samples import Classes, Terms
 from wideberth.data.sources import ReadingLine, Source, logged
 from wideberth.noise import as_shape
 from wideberth.noise.reading import check_errors_alone

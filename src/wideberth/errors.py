@@ -13,11 +13,15 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 
-from wideberth.measurement.radius import read_imputations, read_tables
 from wideberth.measurement.tables import read_variances
 from wideberth.noise.reading import check_error_shape, in_order_of
 from wideberth.problem.limits import TINY
-from wideberth.problem.validation import float_array, is_missing, short
+from wideberth.problem.validation import (
+    feature_names,
+    float_array,
+    is_missing,
+    short,
+)
 
 __all__ = [
     "columns",
@@ -71,7 +75,9 @@ def from_replicates(
         raise ValueError(
             f"pooling={short(pooling)} is not known; choose one of {_POOLING}."
         )
-    groups, _ = read_tables(replicates, "replicates", "replicates of sample", gaps=True)
+    groups, _ = _read_tables(
+        replicates, "replicates", "replicates of sample", gaps=True
+    )
     for i, group in enumerate(groups):
         if group.ndim != 2 or not len(group) or group.shape[1] != groups[0].shape[1]:
             raise ValueError(
@@ -182,8 +188,14 @@ def from_imputations(
     >>> X.tolist(), X_err.round(3).tolist()
     ([[5.0, 2.0]], [[0.0, 1.155]])
     """
-    tables, names = read_imputations(imputations)
-    m = len(tables)
+    given, names = _read_tables(imputations, "imputations", "imputation")
+    shapes = sorted({table.shape for table in given})
+    if len(shapes) > 1 or len(shapes[0]) != 2:
+        raise ValueError(
+            f"imputations has tables of shape {', '.join(map(str, shapes))}; give m "
+            "tables of the same shape (n_samples, n_features)."
+        )
+    tables, m = np.stack(given), len(given)
     if m < 2:
         raise ValueError(
             f"imputations={short(imputations)} is one table; at least two are needed "
@@ -202,6 +214,42 @@ def from_imputations(
         return means, np.sqrt(spread + measured)
     matrices = between * np.einsum("mni,mnj->nij", off, off)
     return means, matrices + measured[:, :, None] * np.eye(means.shape[1])
+
+
+def _read_tables(
+    tables, name: str, each: str, gaps: bool = False
+) -> tuple[list[np.ndarray], list | None]:
+    """Tables of numbers with the same features, and the names of those, if any.
+
+    Numbers must be finite, but for NaN if there may be `gaps`.
+    """
+    given = list(tables)
+    if not given:
+        raise ValueError(f"{name} is empty; give at least one table of numbers.")
+    names = feature_names(given[0])
+    read = [_check_table(t, names, f"{each} {k}", gaps) for k, t in enumerate(given)]
+    return read, names
+
+
+def _check_table(table, names: list | None, what: str, gaps=False) -> np.ndarray:
+    """Finite numbers; the columns of a frame in the order of `names`."""
+    own = feature_names(table)
+    if own is not None and own != names:
+        if names is None or sorted(map(str, own)) != sorted(map(str, names)):
+            raise ValueError(
+                f"{what} has the columns {own}, not those of the first table, {names}; "
+                "give the same features everywhere."
+            )
+        table = table[names]
+    values = float_array(table, what)
+    bad = np.argwhere(~(np.isfinite(values) | (gaps & np.isnan(values))))
+    if bad.size:
+        place = ", ".join(map(str, bad[0].tolist()))
+        raise ValueError(
+            f"{what}: the entry [{place}] is {values[tuple(bad[0])]}, not finite; "
+            "leave that measurement out, or complete it first."
+        )
+    return values
 
 
 def fill(X_err, rule, X=None):

@@ -222,7 +222,8 @@ def stated(cell: tuple[int, int, bool], seed: int) -> dict[str, np.ndarray]:
     X, E = measure(true)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = MeasuredSVC(n_components="auto" if classes else 1).fit(X, y, X_err=E)
+        kind = "auto" if classes else 1
+        model = MeasuredSVC(n_components=kind, probability=True).fit(X, y, X_err=E)
         true, y = draw(400)
         X, E = measure(true)
         found = model.verdict(X, X_err=E)

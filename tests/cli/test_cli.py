@@ -32,10 +32,7 @@ from wideberth.cli import errors, main
 from wideberth.cli.commands import FitOptions, commands
 from wideberth.cli.model import load_model
 from wideberth.cli.options import UsageError
-from wideberth.measurement.radius import (
-    radius_from_replicates,
-    scales_from_replicates,
-)
+from wideberth.measurement.radius import noise_from_replicates
 
 X, Y = two_classes()
 
@@ -246,20 +243,12 @@ def test_replicates_are_averaged_and_give_the_radii(tmp_path, fit):
     (tmp_path / "data.csv").write_text(table)
     groups = [readings[ids == i] for i in range(40)]
     means = np.array([group.mean(axis=0) for group in groups])
-    several = [group for group in groups if len(group) > 1]
-    scales = scales_from_replicates(several)
+    scales, radii = noise_from_replicates(groups)
     command = "data.csv --target state --replicates sample --folds 0"
     result = fit(command)
     assert result["uncertainty"]["samples"] == 40
     assert result["uncertainty"]["samples_measured_once"] == (counts == 1).sum()
     np.testing.assert_allclose(list(result["uncertainty"]["scales"].values()), scales)
-    one = wideberth.radius_from_std(1.0, 3, covers="margin")
-    radii = one * np.sqrt(1 + 1 / counts)
-    model = RobustLinearSVC(noise=scales).fit(means, y, radius=radii)
-    np.testing.assert_allclose(weights(result), model.coef_.T, rtol=1e-5)
-    result = fit(f"{command} --precision own --between truth")
-    radii = one * np.sqrt(1 / counts)
-    radii[counts > 1] = radius_from_replicates(several, noise=scales, covers="margin")
     model = RobustLinearSVC(noise=scales).fit(means, y, radius=radii)
     np.testing.assert_allclose(weights(result), model.coef_.T, rtol=1e-5)
 

@@ -19,7 +19,7 @@ from commands import as_csv, two_classes
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
 from wideberth.data import FORMATS, DataError, Format, Request, open_table
-from wideberth.data.delimited import _Quotes
+from wideberth.data.delimited import quotes_are_right
 from wideberth.data.table import MISSING, gap_codes
 
 X, Y = two_classes(12)
@@ -175,7 +175,7 @@ def test_what_is_wrong_with_a_csv_is_said_with_row_and_column(
 @pytest.mark.parametrize(
     ("content", "values", "labels"),
     [
-        ("a\n1\n \n2\n\n3", [1, 2, 3], None),
+        ("a\n1\n \n2\n\n3", [1, np.nan, 2, 3], None),
         ("a,y\n1,p\n \n2,q\n\n3,p", [1, 2, 3], ["p", "q", "p"]),
         ('a,y\n1,5"\n2,3 "x"\n3,p', [1, 2, 3], ['5"', '3 "x"', "p"]),
         ('"a","y"\n"1","p, ""q"""\n2,"q\n"', [1, 2], ['p, "q"', "q"]),
@@ -194,10 +194,8 @@ def test_blank_lines_and_quotes_are_the_same_in_every_encoding(
 @given(st.text(',;"\na', max_size=30), st.integers(0, 30))
 def test_quotes_that_pyarrow_would_misread_are_noticed(text, cut):
     data = text.encode()
-    whole, pieces = _Quotes(","), _Quotes(",")
-    assert b"".join(whole.watch(iter([data]))) == data
-    assert b"".join(pieces.watch(iter([data[:cut], data[cut:]]))) == data
-    assert (right := whole.right) == pieces.right
+    right = quotes_are_right(io.BytesIO(data), ",")
+    assert quotes_are_right(io.BytesIO(data), ",", max(cut, 1)) == right
     try:
         list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error:
@@ -376,10 +374,41 @@ def test_slashes_that_may_be_either_are_refused(tmp_path):
     assert "--dates a" in complaint(tmp_path, "a,y\n01/31/2024,p\n")
 
 
-def test_limits_of_detection_are_not_taken_for_units(tmp_path):
-    told = complaint(tmp_path, "a,y\n<0.5,p\n2,q\n")
-    assert "column 'a' holds '<0.5', which is a limit, not a number" in told
-    assert "delete that line" not in told
+LIMITS = "a,b,y\n<0.5,1,p\n2,>= 1e2,q\n< .25,,p\n3,5,q\n"
+
+
+def test_limits_of_detection_are_refused_unless_asked_for(tmp_path):
+    told = complaint(tmp_path, LIMITS)
+    assert "2 cells of 'a' are limits of detection such as '<0.5'" in told
+    assert "(first: row 1, line 2); --limits reads them." in told
+    told = complaint(tmp_path, LIMITS, Request(("y",), limits=("a",)))
+    assert "1 cell of 'b' is a limit of detection such as '>= 1e2'" in told
+    told = complaint(tmp_path, LIMITS, Request(("y",), limits=("c",)))
+    assert "no column 'c'" in told
+    told = complaint(tmp_path, "a,y\n<0.5,p\n<x,q\n", Request(("y",), limits=True))
+    assert "column 'a' holds text (row 2, line 3: '<x')" in told
+
+
+@pytest.mark.parametrize("sign", [".", ","])
+@pytest.mark.parametrize("rows", [1, 100_000])
+def test_limits_of_detection_are_bounds(tmp_path, sign, rows):
+    # In a table of many batches some hold no limits.
+    path, (head, *lines) = tmp_path / "a.csv", LIMITS.splitlines()
+    text = "\n".join([head, *["7,0.5,p"] * rows, *lines])
+    path.write_text(text.replace(",", ";").replace(".", sign))
+    table = read(path, Request(("y",), limits=True))
+    nan, inf = np.nan, np.inf
+    expected = [[nan, 1], [2, nan], [nan, nan], [3, 5]]
+    np.testing.assert_array_equal(table.X[rows:], expected)
+    np.testing.assert_array_equal(table.X[:rows], [[7, 0.5]] * rows)
+    for name, low, high in (
+        ("a", [-inf, nan, -inf, nan], [0.5, nan, 0.25, nan]),
+        ("b", [nan, 100, nan, nan], [nan, inf, nan, nan]),
+    ):
+        for bounds, ends in zip(table.bounds[name], (low, high), strict=True):
+            np.testing.assert_array_equal(bounds[rows:], ends)
+            assert np.isnan(bounds[:rows]).all()
+            assert bounds.shape == (table.n,)
 
 
 def test_numbers_that_look_like_gaps_are_remarked_upon(tmp_path):

@@ -11,6 +11,7 @@ from fuzzing.campaign import Tally, load_targets, make_case, run_cases
 from fuzzing.workshop import PLACE
 from wideberth.data import DataError, open_table
 
+pytest.importorskip("resource", reason="cases run under limits that only Unix has")
 load_targets()
 #: Cases; what a case takes differs by a factor of a hundred.
 COUNTS = {

@@ -103,11 +103,9 @@ MODELS = {
     ).fit(X, TWO),
 }
 POPULATIONS = {
-    "population": lambda: MeasuredSVC().fit(HOLES, THREE, X_err=ERRORS),
-    "one Gaussian": lambda: MeasuredSVC(n_components=1, probability=False).fit(
-        HOLES, TWO, X_err=ERRORS
-    ),
-    "chosen": lambda: MeasuredSVC(cv=3, Cs=(0.1, 1), probability=False).fit(X, TWO),
+    "population": lambda: MeasuredSVC(probability=True).fit(HOLES, THREE, X_err=ERRORS),
+    "one Gaussian": lambda: MeasuredSVC(n_components=1).fit(HOLES, TWO, X_err=ERRORS),
+    "chosen": lambda: MeasuredSVC(cv=3, Cs=(0.1, 1)).fit(X, TWO),
 }
 
 

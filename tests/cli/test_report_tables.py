@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from commands import run
 from html_tables import tables_of
 from recomputed import CHECKS, Case, Noise
-from wideberth import Box, RobustLinearSVCCV, radius_from_std
+from wideberth import Box, RobustLinearSVCCV
 from wideberth.cli.model import load_model
-from wideberth.measurement.radius import scales_from_replicates
+from wideberth.measurement.radius import noise_from_replicates
 
 TARGET = "state"
 
@@ -146,9 +146,7 @@ def replicates():
     read = (X[who] + rng.normal(size=(len(who), 3)) * [0.2, 0.4, 1.0]).round(3)
     frame = pd.DataFrame(read, columns=names).assign(who=who, **{TARGET: y[who]})
     groups = [read[who == k] for k in range(60)]
-    scales = scales_from_replicates([group for group in groups if len(group) > 1])
-    counts = np.array([len(group) for group in groups])
-    radii = radius_from_std(1.0, 3, noise=scales) * np.sqrt(1 + 1 / counts)
+    scales, radii = noise_from_replicates(groups)
     return Case(
         frame, "--replicates who", names, np.array([g.mean(axis=0) for g in groups]), y,
         kept=np.searchsorted(who, np.arange(60)), ids=np.arange(60).astype(str),

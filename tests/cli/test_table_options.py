@@ -19,7 +19,7 @@ from wideberth import RobustLinearSVC
 from wideberth.cli import evaluation, output
 from wideberth.cli.model import load_model
 from wideberth.cli.prepare import moments
-from wideberth.data.numbers import day_number
+from wideberth.data.columnar import day_number
 
 N = 150
 SITES = ["Rome", "Paris", "Oslo", "Bonn", "Brno", "Cork", "Graz"]

@@ -56,7 +56,7 @@ ERRORS = "--errors suffix:_err"
 
 def in_python(rows=TWO, **settings):
     """What the command line should train."""
-    model = MeasuredSVC(probability=False, random_state=0, **settings)
+    model = MeasuredSVC(random_state=0, **settings)
     return model.fit(X[rows], LABELS[rows], X_err=np.nan_to_num(E[rows]))
 
 
@@ -195,7 +195,7 @@ def test_gaps_alone_and_lopsided_errors(cli):
     result = json.loads(cli(f"{FIT} --drop {' '.join(map(repr, marked()))}").out)
     assert result["uncertainty"]["errors"] is None
     assert "A model of the gaps" in fit_page(result)
-    model = MeasuredSVC(probability=False, random_state=0).fit(X[TWO], LABELS[TWO])
+    model = MeasuredSVC(random_state=0).fit(X[TWO], LABELS[TWO])
     found = read_csv(cli("predict m.wideberth data.csv").out)
     np.testing.assert_allclose(
         [float(row["chance"]) for row in found], model.verdict(X[TWO]).chance, atol=1e-6

@@ -7,24 +7,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from wideberth.errors import columns as error_columns
 from wideberth.errors import (
+    _read_tables,
     from_imputations,
     from_limits,
     from_quantities,
     from_replicates,
     from_sides,
 )
+from wideberth.errors import columns as error_columns
 from wideberth.measurement.population import Measurements
-from wideberth.measurement.radius import (
-    _largest_spread,
-    _rank,
-    radius_from_imputations,
-    radius_from_replicates,
-    radius_from_std,
-    read_tables,
-    scales_from_replicates,
-)
+from wideberth.measurement.radius import radius_from_std
 from wideberth.measurement.tables import (
     ClassSample,
     FarCells,
@@ -61,95 +54,6 @@ def test_noise_on_few_features_or_none_has_their_degrees_of_freedom():
     assert none == pytest.approx(stats.chi.ppf(0.95, 1))
 
 
-@pytest.mark.parametrize("noise", SHAPES)
-@pytest.mark.parametrize("covers", ["margin", "sample"])
-@pytest.mark.parametrize(
-    ("between", "variance"),
-    [
-        ("mean and truth", lambda r: 1 / r),
-        ("reading and truth", lambda r: 1.0),
-        ("mean and reading", lambda r: 1 + 1 / r),
-    ],
-)
-def test_radii_of_replicates_are_those_of_student_and_fisher(
-    noise, covers, between, variance
-):
-    rng = np.random.default_rng(0)
-    groups = [rng.normal(size=(r, 3)) for r in (2, 3, 7)]
-    found = radius_from_replicates(
-        groups, confidence=0.8, noise=noise, covers=covers, between=between
-    )
-    root = np.sqrt(3) if noise == "l1" else 1.0
-    for radius, group in zip(found, groups, strict=True):
-        r = len(group)
-        freedom = 3 * (r - 1)
-        s = np.sqrt(group.var(axis=0, ddof=1).mean())
-        quantile = stats.t.ppf(0.8, freedom)
-        if covers == "sample":
-            quantile = np.sqrt(3 * stats.f.ppf(0.8, 3, freedom))
-        assert radius == pytest.approx(root * s * quantile * np.sqrt(variance(r)))
-
-
-def test_margins_below_even_chances_need_no_radius():
-    groups = [np.random.default_rng(0).normal(size=(3, 2))]
-    assert radius_from_replicates(groups, confidence=0.3)[0] == 0.0
-    tables = np.random.default_rng(0).normal(size=(4, 2, 3))
-    assert (radius_from_imputations(tables, confidence=0.3) == 0.0).all()
-
-
-def test_scales_of_replicates_are_pooled():
-    rng = np.random.default_rng(0)
-    groups = [rng.normal(size=(r, 2)) for r in (2, 5, 3)]
-    squares = sum(((g - g.mean(axis=0)) ** 2).sum(axis=0) for g in groups)
-    np.testing.assert_allclose(scales_from_replicates(groups), np.sqrt(squares / 7))
-    upper = np.sqrt(squares / stats.chi2.ppf(0.1, 7))
-    found = scales_from_replicates(groups, confidence=0.9)
-    np.testing.assert_allclose(found, upper)
-
-
-@pytest.mark.parametrize("shape", [(3, 4, 6), (8, 4, 3), (4, 4, 4), (2, 3, 5)])
-def test_the_largest_spread_is_that_of_the_worst_direction(shape):
-    rng = np.random.default_rng(0)
-    tables = rng.normal(size=shape)
-    tables[:, :, 0] = 1.0  # not filled in
-    tables[:, 1] = tables[:1, 1]  # a row without gaps
-    off = tables - tables.mean(axis=0)
-    for order in SHAPES.values():
-        found = _largest_spread(off, order)
-        for i in range(shape[1]):
-            deviations = tables[:, i].std(axis=0, ddof=1)
-            covariance = np.cov(tables[:, i].T)
-            widest = np.sqrt(max(np.linalg.eigvalsh(covariance)[-1], 0.0))
-            expected = {
-                2: widest,
-                np.inf: deviations.max(),
-                1: min(widest * np.sqrt((deviations > 0).sum()), deviations.sum()),
-            }[order]
-            assert found[i] == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("noise", SHAPES)
-def test_radii_of_imputations_are_those_of_student_and_their_distance(noise):
-    rng = np.random.default_rng(0)
-    tables, center = rng.normal(size=(5, 4, 3)), rng.normal(size=(4, 3))
-    mean = tables.mean(axis=0)
-    found = radius_from_imputations(tables, noise=noise, center=center)
-    spread = _largest_spread(tables - mean, SHAPES[noise])
-    quantile = stats.t.ppf(0.95, 4) * np.sqrt(1 + 1 / 5)
-    moved = np.linalg.norm(mean - center, SHAPES[noise], axis=1)
-    np.testing.assert_allclose(found, spread * quantile + moved)
-    options = {"noise": noise, "center": center, "confidence": 0.5}
-    found = radius_from_imputations(tables, covers="sample", **options)
-    distances = np.linalg.norm(tables - center, SHAPES[noise], axis=2)
-    np.testing.assert_allclose(found, np.sort(distances, axis=0)[2])  # ⌈0.5·6⌉ = 3
-
-
-def test_ranks_are_exact():
-    assert [_rank(0.9, 9), _rank(0.8, 9), _rank(0.81, 9), _rank(0.1, 9)] == [9, 8, 9, 1]
-    with pytest.raises(ValueError, match="needs more than the 9 imputations"):
-        _rank(0.91, 9)
-
-
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -0.1, 1.1, "0.9", np.nan, None])
 def test_a_confidence_is_a_probability(confidence):
     with pytest.raises(ValueError, match="probability between 0 and 1"):
@@ -159,20 +63,20 @@ def test_a_confidence_is_a_probability(confidence):
 def test_columns_of_tables_are_matched_by_name():
     one = pd.DataFrame({"a": [1.0], "b": [2.0]})
     other = pd.DataFrame({"b": [4.0], "a": [3.0]})
-    read, names = read_tables([one, other, np.array([[5.0, 6.0]])], "t", "table")
+    read, names = _read_tables([one, other, np.array([[5.0, 6.0]])], "t", "table")
     assert names == ["a", "b"]
     assert np.vstack(read).tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
     for bad in ([one, pd.DataFrame({"a": [1.0], "c": [2.0]})], [np.ones((1, 2)), one]):
         with pytest.raises(ValueError, match="give the same features"):
-            read_tables(bad, "t", "table")
+            _read_tables(bad, "t", "table")
     with pytest.raises(ValueError, match="not finite"):
-        read_tables([[[np.nan]]], "t", "table")
-    read, _ = read_tables([[[np.nan]]], "t", "table", gaps=True)
+        _read_tables([[[np.nan]]], "t", "table")
+    read, _ = _read_tables([[[np.nan]]], "t", "table", gaps=True)
     assert np.isnan(read[0][0, 0])
     with pytest.raises(ValueError, match="not finite"):
-        read_tables([[[np.inf]]], "t", "table", gaps=True)
+        _read_tables([[[np.inf]]], "t", "table", gaps=True)
     with pytest.raises(ValueError, match="is empty"):
-        read_tables([], "t", "table")
+        _read_tables([], "t", "table")
 
 
 # -- errors ----------------------------------------------------------------------------

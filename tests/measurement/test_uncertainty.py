@@ -58,7 +58,7 @@ def test_one_quantity_measured_twice_has_positive_variances(n, d):
         assert np.all(np.diff(model.objective_) >= 0)
         V = model.posterior(X, X_err=E).covariance
         assert (np.linalg.eigvalsh(V) > -1e-12).all()
-        MeasuredSVC(probability=False, n_components=1).fit(X, X[:, 0] > 0, X_err=E)
+        MeasuredSVC(n_components=1).fit(X, X[:, 0] > 0, X_err=E)
 
 
 @pytest.mark.parametrize("n_components", [1, 2, "per_class"])
@@ -277,7 +277,7 @@ def test_with_few_rows_chances_come_true():
             continue
         E = rng.uniform(0.2, 1.5, size=true.shape)
         X = true + E * rng.normal(size=true.shape)
-        model = MeasuredSVC(probability=False, n_components=1)
+        model = MeasuredSVC(n_components=1)
         model.fit(X[:n], y[:n], X_err=E[:n])
         found = model.verdict(X[n:], X_err=E[n:])
         score = model.pipeline_[0].transform(true[n:]) @ model.coef_[0]

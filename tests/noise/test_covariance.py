@@ -10,7 +10,7 @@ from tall import searched
 from wideberth import RobustLinearSVC, make_robust_pipeline, solve
 from wideberth.certify import certified_radius
 from wideberth.data import open_data
-from wideberth.data.chunks import Terms
+from wideberth.data.samples import Terms
 from wideberth.measurement.radius import radius_from_std
 from wideberth.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem import Pair, Problem

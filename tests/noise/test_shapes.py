@@ -24,7 +24,6 @@ from wideberth import (
     solve,
 )
 from wideberth.estimators import carry_noise
-from wideberth.measurement.radius import radius_from_imputations, radius_from_replicates
 from wideberth.noise import (
     L1,
     L2,
@@ -489,23 +488,8 @@ def test_numbers_without_labels_are_in_the_order_of_the_features():
 
 
 def test_radius_helpers_take_labelled_noise():
-    X = table()[0]
     noise, plain = labelled("series")
     assert radius_from_std(1.0, 4, noise=noise) == radius_from_std(1.0, 4, noise=plain)
-    parts = [X[k : k + 3] for k in range(0, 30, 3)]
-    moved = [parts[0], *(part[OTHER] for part in parts[1:])]
-    arrays = [part.to_numpy() for part in parts]
-    np.testing.assert_allclose(
-        radius_from_replicates(moved, noise=noise),
-        radius_from_replicates(arrays, noise=plain),
-    )
-    center = parts[0][OTHER]
-    np.testing.assert_allclose(
-        radius_from_imputations(moved, noise=noise, center=center),
-        radius_from_imputations(arrays, noise=plain, center=arrays[0]),
-    )
-    with pytest.raises(ValueError, match="no column names"):
-        radius_from_replicates(arrays, noise=noise)
 
 
 @pytest.mark.parametrize(

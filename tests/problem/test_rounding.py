@@ -520,11 +520,11 @@ def test_the_ends_of_the_bracket_allow_for_their_own_rounding():
 
 
 def chunks_of(problem, size):
-    from wideberth.data.chunks import Chunk
+    from wideberth.data.samples import Samples
 
     X, y = problem.rows.X, problem.y
     parts = range(0, problem.n, size)
-    return [Chunk(X[k : k + size], y[k : k + size], number=j)
+    return [Samples(X[k : k + size], y[k : k + size], number=j)
             for j, k in enumerate(parts)]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from wideberth import RobustLinearSVC, solve
 from wideberth.data import DataError, open_data
-from wideberth.data.chunks import Chunk, checksum
+from wideberth.data.samples import Samples, checksum
 from wideberth.data.sources import ChunkSource
 from wideberth.solvers.registry import get_solver
 
@@ -245,11 +245,11 @@ def test_dask_partitions_that_change_are_noticed(data):
 
 def test_a_checksum_is_of_the_values_and_not_of_their_layout(data):
     X, y = data[0], data[1]
-    here = checksum(Chunk(X, y))
-    assert checksum(Chunk(np.asfortranarray(X), y)) == here
-    assert checksum(Chunk(np.repeat(X, 2, axis=0)[::2], y, number=7)) == here
-    assert checksum(Chunk(X[::-1], y)) != here
-    assert checksum(Chunk(X, y, weight=y)) != here
+    here = checksum(Samples(X, y))
+    assert checksum(Samples(np.asfortranarray(X), y)) == here
+    assert checksum(Samples(np.repeat(X, 2, axis=0)[::2], y, number=7)) == here
+    assert checksum(Samples(X[::-1], y)) != here
+    assert checksum(Samples(X, y, weight=y)) != here
 
 
 @pytest.mark.parametrize("distance", [1, 1021, 5 * 1021, 131 * 1021])
@@ -258,7 +258,7 @@ def test_a_checksum_tells_two_values_that_change_places(distance):
     X.flat[[0, distance]] = 1.0, -1.0  # their bits differ in the first alone
     other = np.zeros((300, 1000))
     other.flat[[0, distance]] = -1.0, 1.0
-    assert checksum(Chunk(X, X[:, 0])) != checksum(Chunk(other, X[:, 0]))
+    assert checksum(Samples(X, X[:, 0])) != checksum(Samples(other, X[:, 0]))
 
 
 @pytest.mark.parametrize("shape", [(300, 1021), (2042, 10), (4096, 256), (10_000, 2)])
@@ -268,7 +268,7 @@ def test_a_checksum_tells_signs(shape, columns):
     other = X.copy()
     other[:, columns] *= -1
     y = np.ones(shape[0])
-    assert checksum(Chunk(X, y)) != checksum(Chunk(other, y))
+    assert checksum(Samples(X, y)) != checksum(Samples(other, y))
 
 
 def test_arrays_that_stay_in_memory_are_not_read_for_a_checksum(data, monkeypatch):

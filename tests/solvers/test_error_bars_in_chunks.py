@@ -8,8 +8,8 @@ import pytest
 
 from tall import searched
 from wideberth import solve
-from wideberth.data.chunks import Terms
 from wideberth.data.errors import DataError
+from wideberth.data.samples import Terms
 from wideberth.data.sources import Source
 from wideberth.noise import L2
 from wideberth.problem import Problem

@@ -13,7 +13,7 @@ from tall import searched, tall_data
 from wideberth import solve
 from wideberth.data import Source
 from wideberth.data.batches import PerRow
-from wideberth.data.chunks import Chunk, Terms
+from wideberth.data.samples import Samples, Terms
 from wideberth.noise import as_noise
 from wideberth.problem import Problem
 from wideberth.problem.merge import Grouping, Groups
@@ -37,7 +37,7 @@ class Held(Source):
         for number, start in enumerate(range(0, self.n, self.size)):
             X, *rest = (part[start : start + self.size] for part in self.arrays)
             vectors, errors = rest[:3], tuple(rest[3:])
-            yield Chunk(X, *vectors, errors=errors, number=number, origin="test")
+            yield Samples(X, *vectors, errors=errors, number=number, origin="test")
 
     def capacity(self, copies=1, item=None):
         return self.held
@@ -62,9 +62,9 @@ def test_a_dual_point_of_groups_is_one_of_the_rows_of_the_same_value(
     X, y, weight, radius = weighted_data(rng, n, d)
     shape = as_noise("l2" if noise == "l2" else rng.uniform(0.1, 2, d), d)
     terms = Terms(d, 0.7, 0.0, shape, intercept)
-    parts, whole = [], terms.problem(Chunk(X, y, weight, radius))
+    parts, whole = [], terms.problem(Samples(X, y, weight, radius))
     for number, J in enumerate(np.array_split(np.arange(n), 3)):
-        chunk = Chunk(X[J], y[J], weight[J], radius[J], number=number)
+        chunk = Samples(X[J], y[J], weight[J], radius[J], number=number)
         own = terms.problem(chunk)
         share = rng.choice([0.0, 0.4, 1.0], J.size)
         slack = own.slack(np.ones(d), 0.1)
@@ -113,7 +113,7 @@ def test_the_bound_on_rounding_covers_that_of_the_means():
     X = np.full((n, 1), small)
     X[0] = 1.0
     terms = Terms(1, 1.0, 0.0, as_noise("l2", 1), None)
-    problem = terms.problem(Chunk(X, np.ones(n), np.ones(n), np.zeros(n)))
+    problem = terms.problem(Samples(X, np.ones(n), np.ones(n), np.zeros(n)))
     groups = Groups.of(problem, np.ones(n), np.ones(n), np.arange(1.0, n + 1))
     formed = Groups.joined([groups.coarser(0.5, 0.0)])
     assert formed.n < 10

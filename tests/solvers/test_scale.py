@@ -22,10 +22,10 @@ from tall import INTERCEPTS, searched, tall_data
 from wideberth import Box, NullModelWarning, RobustLinearSVC, solve
 from wideberth.data import DataError, Source, open_data
 from wideberth.data.arrays import ArrayReader
-from wideberth.data.chunks import Chunk, Terms
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, physical_memory
+from wideberth.data.samples import Samples, Terms
 from wideberth.noise import L2, as_noise
 from wideberth.problem import Pair, Problem
 from wideberth.problem.endpoints import critical_scale
@@ -392,7 +392,7 @@ class Counting(Source):
     def chunks(self):
         self.reads += 1
         for number, (X, y) in enumerate(self.parts):
-            yield Chunk(X, y, number=number)
+            yield Samples(X, y, number=number)
 
     def capacity(self, copies=1, item=None):
         return self.rows_held
@@ -529,7 +529,7 @@ def test_the_certificate_is_true_whatever_the_memory(seed):
     class Small(Counting):
         def chunks(self):
             for number, part in enumerate(slices(150, X, y, weight, radius)):
-                yield Chunk(*part, number=number, origin="test")
+                yield Samples(*part, number=number, origin="test")
 
     terms = Terms(d, C, 0.0, L2(), intercept)
     held = int(rng.integers(20 * d + 60, 400))

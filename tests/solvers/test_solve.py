@@ -5,12 +5,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from problems import make_problem, problems
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
+from wideberth.problem.certificate import Certificate
 from wideberth.problem.endpoints import critical_radius
 from wideberth.problem.rows import as_rows
 from wideberth.screening import Partition, Reduction
@@ -64,6 +65,18 @@ def test_agrees_with_the_oracle(problem):
     oracle = solve_conic(problem).certificate
     assert solution.primal <= oracle.primal * (1 + 1e-8)
     assert solution.primal >= oracle.dual * (1 - 1e-8)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_an_answer_is_proven_once(fit_intercept, monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    proofs, of = [], Certificate.of
+    monkeypatch.setattr(
+        Certificate, "of", lambda *pair: proofs.append(pair) or of(*pair)
+    )
+    solve(X, y, C=1.0, radius=0.05, fit_intercept=fit_intercept)
+    assert sum(len(point.margins) == len(y) for point, _ in proofs) == 1
 
 
 @pytest.fixture(scope="module")

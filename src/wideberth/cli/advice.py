@@ -239,8 +239,8 @@ def _noise(result: FitResult) -> Iterator[Advice]:
         yield Advice(
             "precision-differs",
             "The replicates of some samples spread more than chance explains if all "
-            "are measured with the same precision. --precision own gives each sample "
-            "a radius from its own readings.",
+            "are measured with the same precision. In Python "
+            "wideberth.errors.from_replicates gives each sample errors of its own.",
         )
     if training.training_accuracy == 1 and not result.data.leaks:
         trust = ""

@@ -55,7 +55,7 @@ _WHOLE = (
 #: exactly to train, which is settled.
 _NOT_MODEL = (
     *("error_shape", "radius_column", "replicates", "noise_scales", "noise"),
-    *("radius_units", "score_radius", "covers", "tol"),
+    *("radius_units", "score_radius", "tol"),
     *("norm_penalty", "norm_penalties"),
 )
 

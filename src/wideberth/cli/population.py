@@ -77,7 +77,6 @@ def fit_measured(
         cv=splitter if options.cv else None,
         radii=[given.radius * factor for factor in factors],
         confidence=options.confidence or MeasuredSVC().confidence,
-        probability=False,
         class_weight=options.class_weight,
         random_state=options.seed,
     )

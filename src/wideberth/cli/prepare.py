@@ -17,8 +17,8 @@ import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.training_options import TrainingOptions
+from wideberth.data.delimited import looks_like_number
 from wideberth.data.errors import listed, quoted
-from wideberth.data.numbers import looks_like_number
 from wideberth.data.table import Table, check_names
 from wideberth.noise.reading import read_errors
 

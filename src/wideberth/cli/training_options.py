@@ -154,7 +154,7 @@ class TrainingOptions(TableOptions):
     radii: several radii to try; multiples of the one that other options give, if they
         give one
     noise_scales: noise of each feature; a radius then counts multiples of it (default:
-        1, unless --confidence or --covers asks for what covers the noise)
+        1, unless --confidence asks for what covers the noise)
     noise: shape: l2 a distance (default), linf every feature by up to the radius, or up
         to its tolerance in --noise-scales, l1 the sum of all errors
     radius_units: units of the radius: those of the data (default), or standard
@@ -163,12 +163,6 @@ class TrainingOptions(TableOptions):
         (default: 0.95), or, where it is given, one from --noise-scales (standard
         deviations, with --noise l2); with --missing model how surely a certain verdict
         holds (default: 0.95)
-    covers: what it covers: the change of a row's score (default), or the whole
-        displacement of the row, which is far larger
-    between: with --replicates: noise from the mean to a further single reading, such as
-        predict will see (default), or to the truth
-    precision: with --replicates: one precision for all samples (default), or each its
-        own, from its own readings
 
     Labels that may be wrong
     ------------------------
@@ -220,9 +214,6 @@ class TrainingOptions(TableOptions):
     noise: Literal["l2", "linf", "l1"] = "l2"
     radius_units: Literal["raw", "std"] = "raw"
     confidence: Probability | None = None
-    covers: Literal["margin", "sample"] | None = None
-    between: Literal["reading", "truth"] = "reading"
-    precision: Literal["shared", "own"] = "shared"
     label_noise: bool = False
     ramp: Level | None = None
     ramps: tuple[Level, ...] = ()

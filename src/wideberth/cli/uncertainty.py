@@ -15,14 +15,10 @@ from wideberth.cli.prepare import Columns, PreparedRows, moments
 from wideberth.cli.result import Choice
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, open_table
+from wideberth.data.delimited import Numbers, looks_like_number
 from wideberth.data.errors import agree, listed, quoted
-from wideberth.data.numbers import Numbers, looks_like_number
 from wideberth.data.table import Table
-from wideberth.measurement.radius import (
-    radius_from_replicates,
-    radius_from_std,
-    scales_from_replicates,
-)
+from wideberth.measurement.radius import noise_from_replicates, radius_from_std
 from wideberth.noise import ErrorBars
 from wideberth.noise.shapes import Box, CrossPolytope, Shape
 from wideberth.problem.validation import radius_or_default
@@ -41,11 +37,6 @@ _ABOUT = {
     "linf": "by which every feature may be off, in the units of the data",
     "l1": "the sum of absolute errors, in the units of the data",
 }
-_COVERED = {
-    "margin": "the change of a row's score",
-    "sample": "the whole displacement of a row",
-}
-_END = {"truth": "the truth", "reading": "a further single reading"}
 #: How surely a radius covers the noise, where one is asked for that does.
 _CONFIDENCE = 0.95
 #: Largest probability that chance alone makes replicates differ in precision as they
@@ -115,9 +106,9 @@ def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertaint
     scaled = options.noise_scales is not None
     radius = radius_or_default(options.radius, noise if scaled else options.noise)
     asked = options.radius_column is None and options.radius is None
-    covering = options.confidence is not None or options.covers is not None
-    if asked and scaled and covering and isinstance(noise, np.ndarray):
-        radius = _radius_from_std(options, noise)
+    sure = options.confidence
+    if asked and scaled and sure is not None and isinstance(noise, np.ndarray):
+        radius = float(radius_from_std(1.0, len(noise), confidence=sure, noise=noise))
         story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
     elif asked and scaled:
         story = f"{radius:g} for every row, {about}"
@@ -177,22 +168,9 @@ def row_radii(table: Table, column: str) -> np.ndarray:
     return radii
 
 
-def _radius_from_std(options: TrainingOptions, noise: np.ndarray) -> float:
-    return float(radius_from_std(1.0, len(noise), noise=noise, **_coverage(options)))
-
-
-def _coverage(options: TrainingOptions) -> dict:
-    """What a radius covers, and how surely, as functions that find one take it."""
-    return {
-        "confidence": options.confidence or _CONFIDENCE,
-        "covers": options.covers or "margin",
-    }
-
-
 def _promise(options: TrainingOptions) -> str:
-    how = _coverage(options)
-    share = f"{100 * how['confidence']:g} % of cases"
-    return f"it covers {_COVERED[how['covers']]} in {share}"
+    share = f"{100 * (options.confidence or _CONFIDENCE):g} % of cases"
+    return f"it covers the change of a row's score in {share}"
 
 
 def _shape(
@@ -284,11 +262,10 @@ def averaged(
             f"no value occurs twice in column {quoted(column)}; replicates need at "
             "least one sample that was measured twice."
         )
-    scales = scales_from_replicates(repeated)
+    scales, radius = noise_from_replicates(readings, options.confidence or _CONFIDENCE)
     scales[len(rows.columns.numeric) :] = 0
     if not scales.any():
         raise UserError("all replicates agree exactly; there is no noise to learn.")
-    radius = _replicate_radii(options, readings, scales)
     facts = {
         "samples": len(groups),
         "samples_measured_once": len(readings) - len(repeated),
@@ -298,7 +275,7 @@ def averaged(
     }
     story = (
         f"from {len(ids)} measurements of {len(groups)} samples, between their mean "
-        f"and {_END[options.between]} ({_promise(options)}), in units of the noise "
+        f"and a further single reading ({_promise(options)}), in units of the noise "
         "found in each feature"
     )
     first = np.array([members[0] for members in groups])
@@ -308,30 +285,6 @@ def averaged(
         samples.weights = np.array([rows.weights[m].mean() for m in groups])
     given = Uncertainty(radius, scales, story, facts)
     return samples, replace(given, n_indicators=rows.columns.n_indicators)
-
-
-def _replicate_radii(
-    options: TrainingOptions, readings: list[np.ndarray], scales: np.ndarray
-) -> np.ndarray:
-    """One radius per sample, in units of the scales.
-
-    With a shared precision the displacement between the mean of r readings and the
-    truth (a reading) has 1/r (1 + 1/r) times the variance of one reading. With its own,
-    each sample's spread is measured by its own readings, and the pooled level stands in
-    for samples that were measured once.
-    """
-    counts = np.array([len(group) for group in readings])
-    factors = 1 / counts + (options.between == "reading")
-    radii = _radius_from_std(options, scales) * np.sqrt(factors)
-    if options.precision == "own":
-        used = scales > 0
-        radii[counts > 1] = radius_from_replicates(
-            [group[:, used] for group in readings if len(group) > 1],
-            noise=scales[used],
-            between=f"mean and {options.between}",
-            **_coverage(options),
-        )
-    return radii
 
 
 def _precision_differs(repeated: list[np.ndarray], scales: np.ndarray) -> bool:

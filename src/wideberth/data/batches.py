@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.data.chunks import Chunk, Terms
 from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
+from wideberth.data.samples import Samples, Terms
 from wideberth.data.sources import Source
 from wideberth.noise.reading import read_errors
 from wideberth.problem import Pair, Problem
@@ -130,7 +130,7 @@ class _Asked:
     beyond: Beyond | None = None
     check: bool = False  # whether the data is read for the first time
 
-    def __call__(self, chunk: Chunk):
+    def __call__(self, chunk: Samples):
         """What the chunk answers."""
         problem = self.terms.problem(chunk, check=self.check)
         if self.beyond is not None:

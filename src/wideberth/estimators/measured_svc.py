@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import MethodType
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -33,12 +34,22 @@ from wideberth.problem.labels import class_labels, uniform
 from wideberth.problem.validation import as_array, check_per_sample
 
 
-def _calibrates(model) -> bool:
-    if not model.probability:
-        raise AttributeError(
-            "predict_proba is not there with probability=False; set it to True and fit."
-        )
-    return True
+class _WithProbability:
+    """A method that models have with probability=True only."""
+
+    def __init__(self, method: Callable):
+        self.method = method
+
+    def __get__(self, model: MeasuredSVC | None, owner: type) -> Callable:
+        if model is None:
+            return self.method
+        if not model.probability:
+            raise AttributeError(
+                "predict_proba needs MeasuredSVC(probability=True), which calibrates "
+                "probabilities in fit; set it and fit again. decision_function, "
+                "predict and verdict need no calibration."
+            )
+        return MethodType(self.method, model)
 
 
 class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
@@ -69,9 +80,9 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         Radii to choose from.
     confidence : float, default=0.95
         Least chance of a class at which `verdict` calls it certain.
-    probability : bool, default=True
-        Whether to calibrate `predict_proba` on folds (those of `cv`, else five), which
-        takes a fit for each of them.
+    probability : bool, default=False
+        Whether `fit` calibrates `predict_proba` on folds (those of `cv`, else five),
+        which takes a fit for each of them.
     class_weight : dict or "balanced", default=None
         As for `RobustLinearSVC`.
     n_jobs : int, default=None
@@ -137,7 +148,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         Cs=(0.01, 0.1, 1.0, 10.0),
         radii=(0.0, 0.5, 1.0, 2.0),
         confidence=0.95,
-        probability=True,
+        probability=False,
         class_weight=None,
         n_jobs=None,
         random_state=None,
@@ -156,7 +167,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
 
     _takes_gaps = True
 
-    def fit(self, X, y, X_err=None, sample_weight=None) -> MeasuredSVC:
+    def fit(self, X, y, sample_weight=None, *, X_err=None) -> MeasuredSVC:
         """Learn the population and the classifier.
 
         Parameters
@@ -165,12 +176,12 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             Measurements, NaN where there is none.
         y : array of shape (n_samples,)
             Labels of any kind.
-        X_err : array or frame of shape (n_samples, n_features), or a number, optional
-            Standard errors in the units of X, 0 where a value is exact; or covariances
-            of the errors of each row. By default all values are exact.
         sample_weight : array of shape (n_samples,), optional
             Factors on C, and in the calibration. The population is learned from all
             rows whose weight is not 0.
+        X_err : array or frame of shape (n_samples, n_features), or a number, optional
+            Standard errors in the units of X, 0 where a value is exact; or covariances
+            of the errors of each row. By default all values are exact.
 
         Returns
         -------
@@ -248,7 +259,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         X, X_err = self._asked(X, X_err)
         return self.pipeline_.predict(X, X_err)
 
-    @available_if(_calibrates)
+    @_WithProbability
     @per_row
     def predict_proba(self, X, X_err=None) -> np.ndarray:
         """Return the probability of each class, which knows how uncertain an object is.

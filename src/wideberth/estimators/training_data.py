@@ -19,13 +19,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
 from wideberth._solve import solve_source, solve_stated
-from wideberth.data.chunks import Classes
 from wideberth.data.opening import (
     errors_in_memory,
     is_scaled,
     names_values,
     open_labelled,
 )
+from wideberth.data.samples import Classes
 from wideberth.estimators.images import Images
 from wideberth.estimators.one_look import OneLook
 from wideberth.estimators.one_vs_rest import (

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
 
-from wideberth.data.chunks import Chunk
+from wideberth.data.samples import Samples
 from wideberth.data.sources import Source
 from wideberth.measurement.population import Measurements, Population, Sums, sums_of
 from wideberth.noise.reading import check_squares, read_covariances, read_table
@@ -207,7 +207,7 @@ class _AskedOfChunk:
     units: Units | None
     classes: np.ndarray | None
 
-    def __call__(self, chunk: Chunk):
+    def __call__(self, chunk: Samples):
         if len(chunk.errors) == 2:
             raise chunk.error(
                 "the errors are a pair (down, up); the population takes one "

@@ -151,7 +151,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X, y=None, X_err=None):
+    def fit(self, X, y=None, *, X_err=None):
         """Learn the population from measurements.
 
         Parameters
@@ -223,7 +223,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         return self
 
-    def fit_transform(self, X, y=None, X_err=None):
+    def fit_transform(self, X, y=None, *, X_err=None):
         """Learn the population and return the posterior means of the same rows.
 
         Parameters

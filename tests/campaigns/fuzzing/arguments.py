@@ -261,7 +261,7 @@ _WORDS = ("1", "0", "-1", "0.1", "1e999", "nan", "", "x", "y", "a", "mass", "tem
           "<script>", "a b", "'", '"', "$(id)", "../x", "state,mass", "1_0", "\u0661", "+1", "3")  # fmt: skip
 _OPTIONS = (
     "--target", "--radius", "--radius-column", "--replicates", "--radii", "--noise-scales", "--noise", "--radius-units",
-    "--confidence", "--covers", "--between", "--precision", "--C", "--cv", "--score-radius", "--folds", "--memory",
+    "--confidence", "--C", "--cv", "--score-radius", "--folds", "--memory",
     "--standardize", "--drop", "--one-hot", "--missing", "--class-weight", "--tol", "--seed", "--format", "--delimiter",
     "--decimal", "--encoding", "--no-header", "--na", "--force", "--json", "--debug", "--Cs", "--points", "--weights",
     "--id", "--scores", "--at", "--curve", "--out", "--report", "--nonsense", "-x", "--repeats", "--jobs", "--quick",
@@ -305,7 +305,7 @@ _COMMON = {
     "--radius": ("0.1", "0", "50", "1e12", "1e-12"), "--radius-column": ("mass", "nothing", "temp", "state"),
     "--replicates": ("mass", "state", "id", "nothing"), "--noise-scales": ("scales.csv", "data.csv", "none.csv"),
     "--noise": ("l2", "linf"), "--radius-units": ("std", "raw"), "--confidence": ("0.5", "0.999999999", "1e-9"),
-    "--covers": ("sample", "margin"), "--between": ("truth",), "--precision": ("own",), "--standardize": (None,),
+    "--standardize": (None,),
     "--drop": ("mass", "id", "nothing", "state"), "--one-hot": ("id", "mass", "state"), "--missing": ("median", "error"),
     "--class-weight": ("balanced",), "--tol": ("1e-9", "1e-300", "1e12", "0.5"), "--seed": ("1", "4294967295"),
     "--delimiter": (";", ",", "space", "1"), "--decimal": (",", "."), "--encoding": ("latin-1", "utf-16", "undefined", "x"),
