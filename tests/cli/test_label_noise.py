@@ -96,7 +96,7 @@ def test_the_terminal_lists_the_first_and_a_file_all(fit, folder):
     assert "suspects   7 rows look mislabelled; check these first\n" in said
     rows = read_csv((folder / "s.csv").read_text())
     assert [*rows[0]] == ["row", "patient", "given", "predicted", "distance", "noises"]
-    shown = re.findall(r"^ {11}(\d+) +(P\d+) +(\w+) +(\w+)", said, re.MULTILINE)
+    shown = re.findall(r"^ {11} *(\d+) +(P\d+) +(\w+) +(\w+)", said, re.MULTILINE)
     told = [(r["row"], r["patient"], r["given"], r["predicted"]) for r in rows]
     assert shown == told[:5]
     assert len(told) == 7
