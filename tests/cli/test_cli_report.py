@@ -69,7 +69,7 @@ def test_what_comes_from_the_data_stays_text(report):
 def test_the_page_tells_what_was_asked_found_and_proven(report):
     for heading in (
         "What was asked", "The data", "Accuracy on rows it has not seen",
-        "How much noise it withstands", "Critical radius", "What is taken for what",
+        "How much noise it withstands", "Critical radius", "Class by class",
         "Rows that flip most easily", "What to measure more precisely",
         "The model, in the units of the data", "How good the optimum is",
         "How to get this again",

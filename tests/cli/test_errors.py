@@ -77,7 +77,7 @@ def test_one_answer_with_the_library(cli, how):
     )
     assert len(read_csv(cli("predict m.wideberth data.csv").out)) == len(X)
     page = Path("r.html").read_text("utf-8")
-    assert "Errors beside the spread of each feature" in page
+    assert "error as share of std" in page
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -202,7 +202,6 @@ def test_a_level_of_the_ramp_says_that_labels_may_be_wrong(fit, folder):
     assert said["model"] == both["model"]
     assert said["suspects"] == both["suspects"]
     assert said["suspects"]["found"] == len(WRONG)
-    assert said["request"]["label_noise"]
     asked = "path whole.csv --target state --Cs 1 --radius 0.2 --ramps -50 -1"
     rows = read_csv(run(asked, folder=folder).stdout)
     assert [row["left_out"] for row in rows] == ["0", "7"]

@@ -179,15 +179,11 @@ def true_values_of_three_classes():
 
 
 EVERYWHERE = {
-    *("Rows of each class", "Scales of the features, in raw units", "Certificates"),
-    *("Accuracy", "What is taken for what", "Accuracy within each class", "Weights"),
+    *("Class by class", "Scales of the features", "Certificates"),
+    *("Accuracy", "Weights"),
 }
 FLIPS, NOISY = "Rows that flip most easily", "What to measure more precisely"
-ERRORS = "Errors beside the spread of each feature"
-TRUE = {
-    *(ERRORS, "What the errors are worth", "The most doubtful rows"),
-    "What to measure again",
-}
+TRUE = {"The most doubtful rows", "What to measure again"}
 #: Tables of the report of each case, beside those that every report has.
 CASES = {
     ordinary: {FLIPS},
@@ -195,13 +191,8 @@ CASES = {
     three_classes: {FLIPS, NOISY, "Balanced accuracy", "Critical radius"},
     noise_scales: {FLIPS, NOISY},
     categories: {FLIPS, NOISY},
-    tolerances_of_many_features: {
-        FLIPS,
-        "The other features",
-        "Features without a weight",
-    },
-    errors_of_many_features: {FLIPS, NOISY, ERRORS, "Errors of the others",
-                              "The other features"},
+    tolerances_of_many_features: {FLIPS, "The other features"},
+    errors_of_many_features: {FLIPS, NOISY, "The other features"},
     wrong_labels: {FLIPS, NOISY, "The most doubtful labels"},
     chosen_by_cross_validation: {FLIPS, NOISY},
     radius_of_each_row: {FLIPS, NOISY},

@@ -5,9 +5,7 @@ A pass over the rows counts classes, ranges, and right predictions. It finds:
 * **Leaks**: columns that tell any two classes apart by themselves. The AUC of the
   values, or of where they are missing, is next to 1 or to 0 for every pair of classes,
   and chance does not explain it. For two classes of m and n rows AUC = U/(mn) with the
-  statistic U of Mann and Whitney, which without any connection has the mean mn/2 and,
-  among N = m + n rows, Var U = mn/12 · ((N + 1) − Σ_t (t³ − t)/(N(N − 1))), t the sizes
-  of ties.
+  statistic U of Mann and Whitney.
 * **Flips**: the least noise that turns a row x from class p to class k. A move δ
   changes f_k − f_p by ⟨w_k − w_p, δ⟩. Of the worst move of a given size (`worst_case`)
   feature j has the share (w_k − w_p)_j δ_j / ⟨w_k − w_p, δ⟩: what measuring it more
@@ -40,7 +38,6 @@ from wideberth.cli.result import (
     DataFacts,
     DoubtfulRow,
     FeatureFacts,
-    FeatureShare,
     Flip,
     Flips,
     Leak,
@@ -319,14 +316,13 @@ def separation(x: np.ndarray, y: np.ndarray, chance: float) -> float:
 
 
 def _auc(x: np.ndarray, positive: np.ndarray, chance: float) -> float:
-    """Of one pair of classes; 0 where chance may explain it."""
-    N, m = len(x), int(positive.sum())
-    ranks, ties = stats.rankdata(x), np.unique(x, return_counts=True)[1].astype(float)
-    U = ranks[positive].sum() - m * (m + 1) / 2
-    auc = U / (m * (N - m))
-    spread = (N + 1 - np.sum(ties**3 - ties) / (N * (N - 1))) / (12 * m * (N - m))
-    z = abs(auc - 0.5) / np.sqrt(spread) if spread > 0 else 0.0
-    return float(max(auc, 1 - auc)) if 2 * stats.norm.sf(z) <= chance else 0.0
+    """Of one pair of classes; 0 where chance may explain it (Mann and Whitney)."""
+    test = stats.mannwhitneyu(
+        x[positive], x[~positive], method="asymptotic", use_continuity=False
+    )
+    m = positive.sum()
+    auc = test.statistic / (m * (len(x) - m))
+    return float(max(auc, 1 - auc)) if test.pvalue <= chance else 0.0
 
 
 # -- the model -------------------------------------------------------------------------
@@ -426,7 +422,7 @@ def easily_flipped(
     flippable = int(np.sum(right & ~certain(right, reach, radius)))
     first = order[: max(_FLIPPED, min(flippable, _AVERAGED))]
     if not len(first):
-        return Flips(int(right.sum()), flippable, [], [])
+        return Flips(int(right.sum()), flippable, [], {})
     own = None if bars is None else bars.take(first)
     rivals, shares = _entries(model, X[first], y[first], reach[first], own)
     names, radii = rows.columns.features, np.broadcast_to(radius, len(y))
@@ -446,7 +442,7 @@ def easily_flipped(
     noisy = shares[:flippable]
     mean = noisy.mean(axis=0) if len(noisy) else np.zeros(len(names))
     largest = np.argsort(-mean, kind="stable")[:_FEATURES]
-    features = [FeatureShare(names[j], float(mean[j])) for j in largest if mean[j] > 0]
+    features = {names[j]: float(mean[j]) for j in largest if mean[j] > 0}
     return Flips(int(right.sum()), flippable, lines, features)
 
 

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold
 
 from wideberth.cli.commands import FitOptions
@@ -39,7 +40,6 @@ from wideberth.cli.result import (
     Accuracies,
     AccuracyCurve,
     ClassAccuracy,
-    Confusion,
     Evaluation,
     FoldShares,
     Gain,
@@ -239,11 +239,12 @@ class Contest:
             classes={str(label): within(label) for label in np.unique(self.y).tolist()},
         )
 
-    def _confusion(self, labels: np.ndarray) -> Confusion:
-        classes, given = np.unique(self.y, return_inverse=True)
-        counts = np.zeros((len(classes), len(classes)), dtype=int)
-        np.add.at(counts, (given, np.searchsorted(classes, labels)), 1)
-        return Confusion(list(map(str, classes.tolist())), counts.tolist())
+    def _confusion(self, labels: np.ndarray) -> dict[str, dict[str, int]]:
+        classes = np.unique(self.y).tolist()
+        counts = confusion_matrix(self.y, labels, labels=classes).tolist()
+        names = list(map(str, classes))
+        rows = (dict(zip(names, own, strict=True)) for own in counts)
+        return dict(zip(names, rows, strict=True))
 
     def _verdicts(self, right, sure) -> dict[str, VerdictAccuracy] | None:
         """How right certain and doubtful verdicts are."""

@@ -9,8 +9,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from wideberth.cli import output
 from wideberth.cli.advice import (
     advise,
@@ -166,7 +164,6 @@ def _train(
     return fit_model(
         *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
         verbose=options.memory is not None and progress.on,
-        told=progress.gap if progress.on else None,
     )
 
 
@@ -197,20 +194,15 @@ def _request(options: FitOptions, columns: Columns) -> FitRequest:
     if options.weight_column is not None:
         even = ", ".join(filter(None, [f"those of {options.weight_column}", even]))
     return FitRequest(
-        target=str(options.target),
         standardize=options.standardize,
         missing=options.missing,
         folds=options.folds,
         score_radius=options.score_radius,
         seed=options.seed,
-        errors=options.errors,
-        id=options.id,
         class_weight=options.class_weight,
-        label_noise=options.doubts_labels,
         C_from="chosen by cross-validation" if options.cv else given,
         dropped=list(options.drop),
         one_hot=list(columns.categories),
-        dates=list(columns.dates),
         weights=even or "every row counts the same",
     )
 
@@ -234,7 +226,7 @@ def _in_words(
         yield "accuracy", _compared(found, result.uncertainty)
         yield "", _how_compared(found, result.uncertainty)
     if result.choice is not None:
-        yield from _tell_choice(result.choice)
+        yield "chosen", _tell_choice(result.choice)
     if said is not None:
         yield (
             "verdicts",
@@ -298,8 +290,8 @@ def _how_compared(found: Evaluation, noise: NoiseFacts) -> str:
     return f"{told}; worst noise: radius {number(noise.asked)} {noise.unit}"
 
 
-def _tell_choice(choice: Choice) -> Iterator[tuple[str, str]]:
-    """What cross-validation chose, and how flat its surroundings are."""
+def _tell_choice(choice: Choice) -> str:
+    """What cross-validation chose."""
     made = {"C": choice.C}
     if len(choice.factors) > 1:
         made[choice.unit] = choice.factor
@@ -309,26 +301,7 @@ def _tell_choice(choice: Choice) -> Iterator[tuple[str, str]]:
         made["ramp"] = choice.ramp
     told = " and ".join(f"{name} {value:.4g}" for name, value in made.items())
     about = f"{choice.measure} {output.percent(choice.score)} on rows left out"
-    yield "chosen", f"{told}: {about}, over {choice.folds} folds"
-    if beside := ", ".join(_neighbours(choice)):
-        yield "beside it", beside
-
-
-def _neighbours(choice: Choice) -> Iterator[str]:
-    """Scores at the next smaller and larger values; the end of a grid is said to be."""
-    scores = np.array(choice.scores)  # one row per factor, one column per C
-    i = choice.factors.index(choice.factor)
-    j = int(np.argmin(np.abs(np.array(choice.Cs) - choice.C)))
-    for name, values, own, place in (
-        ("C", choice.Cs, scores[i], j),
-        (choice.unit, choice.factors, scores[:, j], i),
-    ):
-        for k in (place - 1, place + 1):
-            if 0 <= k < len(values):
-                yield f"{output.percent(own[k])} at {name} {values[k]:.4g}"
-            elif len(values) > 1:
-                end = "smaller" if k < 0 else "larger"
-                yield f"no {end} {name} was tried"
+    return f"{told}: {about}, over {choice.folds} folds"
 
 
 def _suspect_rows(suspects: Suspects) -> tuple[list[str], list[list]]:

@@ -321,11 +321,6 @@ class Progress:
         yield
         self._done += 1
 
-    def gap(self, label, point: dict) -> None:
-        """Show how near the optimum a point is proven to be, and of which class."""
-        share = small_share(min(point["gap"] / max(point["primal"], 1e-300), 1.0))
-        self.show(f"training, {label}: within {share} of the optimum")
-
     def reading(self, name: str) -> Callable[[int, int | None], None]:
         """What shows how many rows of a file are read."""
         self.show(f"reading {name}")

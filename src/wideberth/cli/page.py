@@ -11,7 +11,7 @@ from wideberth.cli import output
 from wideberth.cli.advice import count_suspects, tell_ending, tell_left_out
 from wideberth.cli.output import number, percent, whole
 from wideberth.cli.result import Choice, Evaluation, FitResult, NoiseFacts, ProblemFacts
-from wideberth.data.errors import counted
+from wideberth.data.errors import counted, listed
 from wideberth.report.page import (
     MARKERS,
     SERIES,
@@ -39,8 +39,8 @@ _MISSING = {
 
 def fit_page(result: FitResult) -> str:
     """Return the whole document."""
-    found, model, spread = result.evaluation, result.model, result.data.spread
-    effects = model.effects(spread)
+    found, model = result.evaluation, result.model
+    effects = model.effects(result.data.spread)
     kept = [name for name in effects if name not in {*model.left_out}]
     order = sorted(kept, key=lambda name: -max(map(abs, effects[name])))
     filters = {
@@ -50,7 +50,7 @@ def fit_page(result: FitResult) -> str:
         **{"tell_left_out": tell_left_out, "tell_ending": tell_ending},
         "count_suspects": count_suspects,
         "sentence": lambda text: f"{text[0].upper()}{text[1:]}.",
-        "signed": lambda share: output.with_minus(f"{100 * share:+.1f}"),
+        "listed": lambda names: listed(names, _SHOWN),
     }
     return render(
         __package__,
@@ -70,7 +70,6 @@ def fit_page(result: FitResult) -> str:
         order=order,
         largest=max((abs(e) for own in effects.values() for e in own), default=0.0),
         weight_headings=_weight_headings(model.scores_for),
-        errors=_errors(result.uncertainty.errors or {}, spread),
         asked_for=_asked(result),
         data_facts=_data(result),
         origin=_origin(result),
@@ -143,14 +142,6 @@ def _origin(result: FitResult) -> list[tuple[str, object]]:
         *result.origin.machine.items(),
         ("Written", result.origin.time),
     ]
-
-
-def _errors(
-    errors: dict[str, float], spread: dict[str, float]
-) -> list[tuple[str, float]]:
-    """Errors as shares of the spread of each feature, the largest first."""
-    shares = {n: e / spread[n] if spread[n] > 0 else 0.0 for n, e in errors.items()}
-    return sorted(shares.items(), key=lambda pair: -pair[1])
 
 
 def _weight_headings(labels: list[str]) -> list[str]:

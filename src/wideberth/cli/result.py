@@ -22,20 +22,15 @@ Finding = Literal["better", "even", "worse"]
 class FitRequest:
     """Options, as far as they are not told elsewhere."""
 
-    target: str
     standardize: bool
     missing: str
     folds: int
     score_radius: float | None
     seed: int
-    errors: str | None
-    id: str | None
     class_weight: str | None
-    label_noise: bool
     C_from: str
     dropped: list[str]
     one_hot: list[str]
-    dates: list[str]
     weights: str
 
 
@@ -292,14 +287,6 @@ class Gains:
 
 
 @dataclass(frozen=True)
-class Confusion:
-    """Numbers of rows, by the class given and the class predicted."""
-
-    classes: list[str]
-    counts: list[list[int]]
-
-
-@dataclass(frozen=True)
 class TunedC:
     """C of an ordinary SVM for every fold, judged by `rows` `of` so many."""
 
@@ -320,7 +307,8 @@ class VerdictAccuracy:
 class Evaluation:
     """Models on rows they have not seen, that which was asked for first.
 
-    `majority` is what always naming the same class achieves.
+    `majority` is what always naming the same class achieves. `confusion` counts rows by
+    the class given, and within it by the class predicted.
     """
 
     folds: int
@@ -329,7 +317,7 @@ class Evaluation:
     majority: float
     radii: list[float] | None
     models: dict[str, Accuracies]
-    confusion: Confusion
+    confusion: dict[str, dict[str, int]]
     gains: dict[str, Gains]
     tuned: TunedC | None
     verdicts: dict[str, VerdictAccuracy] | None = None
@@ -422,21 +410,16 @@ class Flip:
 
 
 @dataclass(frozen=True)
-class FeatureShare:
-    """The part of the noise that enters through a feature."""
-
-    feature: str
-    share: float
-
-
-@dataclass(frozen=True)
 class Flips:
-    """Rows that are right by a hair; `flippable` of those right can be flipped."""
+    """Rows that are right by a hair; `flippable` of those right can be flipped.
+
+    `features` has the share of the noise that enters through each, the largest first.
+    """
 
     right: int
     flippable: int
     rows: list[Flip]
-    features: list[FeatureShare]
+    features: dict[str, float]
 
 
 @dataclass(frozen=True)

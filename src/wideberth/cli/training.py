@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -61,11 +59,10 @@ def fit_model(
     bars: ErrorBars | None = None,
     weights=None,
     verbose: bool = False,
-    told: Callable[[Any, dict], None] | None = None,
 ) -> tuple[RobustPipeline, Choice | None, list[str]]:
     """Fit to rows with one radius, or one each, and error bars and weights if any.
 
-    Data in pieces brings y, radii and weights. Certified points are `told` on the way.
+    Data in pieces brings y, radii and weights.
 
     Returns the model, how it was chosen, and what the solver had to say.
     """
@@ -92,7 +89,6 @@ def fit_model(
             random_state=options.seed,
             verbose=int(verbose),
         )
-        classifier._told = told
         if y is None:
             model = RobustPipeline.around(classifier.fit(X))
         else:
@@ -101,7 +97,6 @@ def fit_model(
             own["sample_weight"] = weights
             own = {name: value for name, value in own.items() if value is not None}
             model.fit(X, y, **{f"robustlinearsvc__{n}": v for n, v in own.items()})
-        del classifier._told
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     return model, choice, notes
 
