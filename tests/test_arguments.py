@@ -135,22 +135,20 @@ def test_what_comes_beside_open_data_is_refused():
 
 @pytest.mark.parametrize("value", ["0.1", np.nan, True, 1 + 0j, None, [0.1], np.inf])
 @pytest.mark.parametrize(
-    "name", ["C", "tol", "max_iter", "radius", "intercept_penalty", "scoring_radius"]
+    "name", ["C", "tol", "max_iter", "radius", "intercept_penalty"]
 )
 def test_numbers_that_are_none_are_refused_by_name(name, value):
     options = {name: value}
-    if value is None and name in ("radius", "scoring_radius"):
+    if value is None and name == "radius":
         return  # the default
-    if name == "scoring_radius":
-        fits = [lambda: RobustLinearSVCCV(Cs=[1.0], **options).fit(X, Y)]
-    else:
-        fits = [
-            lambda: solve(X, Y, fit_intercept=True, **options),
-            lambda: solve([(X, Y)], fit_intercept=True, **options),
-            lambda: RobustLinearSVC(**options).fit(X, Y),
-            lambda: RobustLinearSVC(**options).fit([(X, Y)]),
-        ]
-    for fit in fits:
+    steers = name in ("max_iter", "intercept_penalty")
+    model = RobustLinearSVC(**{"solver_options": options} if steers else options)
+    for fit in (
+        lambda: solve(X, Y, fit_intercept=True, **options),
+        lambda: solve([(X, Y)], fit_intercept=True, **options),
+        lambda: model.fit(X, Y),
+        lambda: model.fit([(X, Y)]),
+    ):
         with pytest.raises(ValueError, match=name):
             fit()
 

@@ -27,6 +27,7 @@ from wideberth import (
     RobustLinearSVC,
     RobustLinearSVCCV,
     make_robust_pipeline,
+    robust_scorer,
 )
 from wideberth.cli import errors, main
 from wideberth.cli.commands import FitOptions, commands
@@ -260,7 +261,7 @@ def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path, fit):
         "--radii 0 0.3 --score-radius 0.3 --report r.html"
     )
     search = RobustLinearSVCCV(
-        Cs=12, radii=[0, 0.3], scoring_radius=0.3,
+        Cs=12, radii=[0, 0.3], scoring=robust_scorer(0.3),
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
     ).fit(StandardScaler().fit_transform(X), Y)  # fmt: skip
     assert result["choice"]["C"] == pytest.approx(search.C_)

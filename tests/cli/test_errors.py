@@ -48,7 +48,9 @@ def cli(tmp_path, monkeypatch, capsys):
 
 def in_python(errors, shape="ellipsoid"):
     """What the command line should train."""
-    model = RobustLinearSVC(radius=1.0, error_shape=shape, random_state=0)
+    model = RobustLinearSVC(
+        radius=1.0, error_shape=shape, solver_options={"random_state": 0}
+    )
     model = make_robust_pipeline(StandardScaler(), model)
     return model.fit(X, Y, robustlinearsvc__X_err=errors)
 

@@ -160,7 +160,7 @@ def test_the_ordinary_svm_beside_it_trusts_every_label(fit):
     models = fit("bent.csv", "--label-noise", "--starts", "2")["evaluation"]["models"]
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     for name, model in {
-        "robust": RobustLinearSVC(radius=0.2, ramp=-1.0, starts=2),
+        "robust": RobustLinearSVC(radius=0.2, ramp=-1.0, solver_options={"starts": 2}),
         "ordinary": RobustLinearSVC(),
     }.items():
         expected = cross_val_score(model, X, y, cv=folds)
@@ -185,7 +185,7 @@ def test_the_ramp_is_chosen_as_the_library_chooses(fit):
     result = fit("bent.csv", "--label-noise", "--cv", "--ramps", "-50", "-0.5",
                  "--folds", "3")  # fmt: skip
     search = RobustLinearSVCCV(
-        12, [0.2], ramps=[-50.0, -0.5], tol=1e-4, random_state=0,
+        12, [0.2], ramps=[-50.0, -0.5], tol=1e-4, solver_options={"random_state": 0},
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
     ).fit(X, y)  # fmt: skip
     choice = result["choice"]

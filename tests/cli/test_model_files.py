@@ -80,7 +80,9 @@ MODELS = {
     "binary": lambda: SVC(radius=0.1).fit(X, TWO),
     "three classes": lambda: SVC(radius=0.1).fit(X, np.array(["ä", "b", "c"])[THREE]),
     "numbers as classes": lambda: SVC().fit(X, np.where(TWO, 2.0, -1.0)),
-    "ramp": lambda: SVC(radius=0.1, ramp=-1.0, starts=2).fit(X, np.roll(TWO, 1)),
+    "ramp": lambda: SVC(radius=0.1, ramp=-1.0, solver_options={"starts": 2}).fit(
+        X, np.roll(TWO, 1)
+    ),
     "ramp, three classes": lambda: SVC(ramp=-0.5).fit(X, np.array(list("abc"))[THREE]),
     "box": lambda: SVC(noise="linf", radius=0.1, norm_penalty=0.5).fit(X, TWO),
     "budget": lambda: SVC(noise="l1", radius=0.1).fit(X, TWO),
@@ -197,7 +199,10 @@ def test_plain_values_come_back(value):
             pipeline(PCA(2), SVC()).fit(X, TWO),
             "no PCA; store it with joblib",
         ),
-        (SVC(random_state=np.random.RandomState(0)), "no RandomState"),
+        (
+            SVC(solver_options={"random_state": np.random.RandomState(0)}),
+            "no RandomState",
+        ),
         (MeasuredSVC(cv=StratifiedKFold(3)), "no StratifiedKFold"),
     ],
 )

@@ -123,7 +123,7 @@ def chosen_by_cross_validation():
 
     def choose(X, y):
         search = RobustLinearSVCCV(
-            12, [0.5, 1.0], random_state=0, refit=False,
+            12, [0.5, 1.0], solver_options={"random_state": 0, "refit": False},
             cv=StratifiedKFold(3, shuffle=True, random_state=0),
         ).fit(X, y, radius=0.6)  # fmt: skip
         return search.C_, search.radius_

@@ -30,6 +30,7 @@ from wideberth import (
     RobustLinearSVCCV,
     certify,
     make_robust_pipeline,
+    robust_scorer,
 )
 from wideberth.estimators.affine import steps_of
 from wideberth.estimators.images import Course, Images
@@ -295,7 +296,12 @@ def size_of(model, X=None, y=None):
 def test_a_search_carries_boxes_at_every_radius(labels):
     cv, radii = StratifiedKFold(3), [0.3, 1.0]
     search = RobustLinearSVCCV(
-        [0.1, 1.0], radii, error_shape="box", cv=cv, scoring_radius=0.7, tol=1e-8
+        [0.1, 1.0],
+        radii,
+        error_shape="box",
+        cv=cv,
+        scoring=robust_scorer(0.7),
+        tol=1e-8,
     )
     model = make_robust_pipeline(function(np.log), search)
     model.fit(X, labels, robustlinearsvccv__X_err=E)
@@ -311,7 +317,7 @@ def test_a_search_carries_boxes_at_every_radius(labels):
         best.robust_score(X, labels, X_err=E)
     )
     # The models themselves are those of their own radius, not only about as good.
-    sized = clone(search).set_params(scoring_radius=None, scoring=size_of)
+    sized = clone(search).set_params(scoring=size_of)
     make_robust_pipeline(function(np.exp), sized).fit(
         X, labels, robustlinearsvccv__X_err=E
     )
@@ -320,7 +326,7 @@ def test_a_search_carries_boxes_at_every_radius(labels):
         one = pipeline(function(np.exp), radius=radius, C=0.1)
         one.fit(X[train], labels[train], robustlinearsvc__X_err=E[train])
         np.testing.assert_allclose(sized.scores_[k, 0, 0], size_of(one[-1]), rtol=1e-3)
-    spaced = clone(search).set_params(Cs=3, scoring_radius=None)
+    spaced = clone(search).set_params(Cs=3, scoring=None)
     spaced = make_robust_pipeline(function(np.log), spaced)
     assert spaced.fit(X, labels, robustlinearsvccv__X_err=E)[-1].Cs_.size == 3
 
@@ -340,7 +346,7 @@ def test_scorers_of_a_search_get_the_images():
     with sklearn.config_context(enable_metadata_routing=True):
         scored = RobustLinearSVCCV([1.0], scoring=Robust(), **options)
         make_robust_pipeline(function(np.log), scored).fit(X, Y, X_err=E)
-        by_radius = RobustLinearSVCCV([1.0], scoring_radius=1.0, **options)
+        by_radius = RobustLinearSVCCV([1.0], scoring=robust_scorer(1.0), **options)
         make_robust_pipeline(function(np.log), by_radius).fit(X, Y, X_err=E)
         np.testing.assert_allclose(scored.scores_, by_radius.scores_)
         grid = GridSearchCV(

@@ -205,7 +205,8 @@ def test_like_moves_between_namespaces(xp):
 def test_the_estimator_stays_in_the_namespace(xp, n):
     X, y = tall_data(n)
     labels = np.where(y > 0, 7, 3)
-    options = {"C": 0.05, "radius": {3: 0.0, 7: 0.1}, "tol": 1e-8, "random_state": 0}
+    options = {"C": 0.05, "radius": {3: 0.0, 7: 0.1}, "tol": 1e-8}
+    options["solver_options"] = {"random_state": 0}
     expected = RobustLinearSVC(**options).fit(X, labels)
     A, b = xp.asarray(X), xp.asarray(labels)
     with config_context(array_api_dispatch=True):
@@ -227,7 +228,9 @@ def test_text_labels_beside_an_array_of_numbers(xp):
     X, y = tall_data(60_000)
     labels = np.where(y > 0, "yes", "no")
     with config_context(array_api_dispatch=True):
-        model = RobustLinearSVC(C=0.05, random_state=0).fit(xp.asarray(X), labels)
+        model = RobustLinearSVC(C=0.05, solver_options={"random_state": 0}).fit(
+            xp.asarray(X), labels
+        )
         predicted = model.predict(xp.asarray(X[:100]))
     assert set(predicted) <= {"yes", "no"}
     assert model.classes_.tolist() == ["no", "yes"]

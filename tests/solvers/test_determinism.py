@@ -30,10 +30,10 @@ FITS |= {
     "gap": lambda: solve(X, y, screening="gap", fit_intercept=True, **same).alpha,
     "rounds": lambda: solve(X, y, radius=0.1, solver="newton", random_state=0).alpha,
     "covariance": lambda: solve(X, y, noise=np.cov(X.T), **same).w,
-    "words": lambda: RobustLinearSVC(**same).fit(X, words).dual_coef_,
-    "two jobs": lambda: RobustLinearSVC(**same, n_jobs=2).fit(X, words).dual_coef_,
-    "search, two jobs": lambda: RobustLinearSVCCV(Cs=4, cv=3, random_state=0, n_jobs=2).fit(X, y).coef_,
-    "pipeline": lambda: make_robust_pipeline(StandardScaler(), RobustLinearSVC(**same)).fit(X, words)[-1].coef_,
+    "words": lambda: RobustLinearSVC(**steered).fit(X, words).dual_coef_,
+    "two jobs": lambda: RobustLinearSVC(**steered, n_jobs=2).fit(X, words).dual_coef_,
+    "search, two jobs": lambda: RobustLinearSVCCV(Cs=4, cv=3, solver_options={"random_state": 0}, n_jobs=2).fit(X, y).coef_,
+    "pipeline": lambda: make_robust_pipeline(StandardScaler(), RobustLinearSVC(**steered)).fit(X, words)[-1].coef_,
     "npy": lambda: solve(folder / "X.npy", y, random_state=0).w,
     "LIBSVM": lambda: solve(folder / "data.svm", random_state=0).w,
     "Parquet": lambda: solve(folder / "t.parquet", "y", random_state=0).w,
@@ -142,7 +142,7 @@ parts = [(odd[i : i + 700], labels[i : i + 700]) for i in range(0, 3000, 700)]
 for given in ((odd, labels), (thin, labels), (parts,)):
     assert abs(solve(*given, **options).primal / expected.primal - 1) < 2e-6
 solve(odd, labels, sample_weight=weight, solver="coordinate", **options)
-RobustLinearSVC(**options).fit(odd, labels).predict(odd)
+RobustLinearSVC(C=0.1, radius=0.1).fit(odd, labels).predict(odd)
 screen(odd, labels, astray(expected.w), astray(expected.alpha), C=0.1, radius=0.1)
 print("done")
 """
@@ -175,8 +175,12 @@ def test_the_global_generator_of_numpy_is_neither_used_nor_touched():
     for seed in (1, 2):
         np.random.seed(seed)  # noqa: NPY002
         before = np.random.get_state()[1].tobytes()  # noqa: NPY002
-        model = RobustLinearSVC(radius=0.01, random_state=0).fit(X, y)
-        search = RobustLinearSVCCV(Cs=3, cv=3, random_state=0).fit(X, y)
+        model = RobustLinearSVC(radius=0.01, solver_options={"random_state": 0}).fit(
+            X, y
+        )
+        search = RobustLinearSVCCV(Cs=3, cv=3, solver_options={"random_state": 0}).fit(
+            X, y
+        )
         answers.add(model.coef_.tobytes() + search.coef_.tobytes())
         assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002
     assert len(answers) == 1

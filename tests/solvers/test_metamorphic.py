@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
+from wideberth import (
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    make_robust_pipeline,
+    robust_scorer,
+)
 
 _RNG = np.random.default_rng(5)
 N, D = 40, 4
@@ -41,7 +46,11 @@ class Case:
         self.radius, self.weight, self.intercept = RADII, WEIGHTS, INTERCEPTS[intercept]
 
     def fit(self):
-        model = RobustLinearSVC(self.C, noise=self.noise, tol=1e-8, **self.intercept)
+        intercept = dict(self.intercept)
+        steering = {"intercept_penalty": intercept.pop("intercept_penalty", 0.0)}
+        model = RobustLinearSVC(
+            self.C, noise=self.noise, tol=1e-8, solver_options=steering, **intercept
+        )
         fitted = {"radius": self.radius, "sample_weight": self.weight}
         return model.fit(self.X, self.y, **fitted)
 
@@ -315,7 +324,7 @@ FOLDS = [(np.arange(N)[np.arange(N) % 3 != k], np.arange(k, N, 3)) for k in rang
 
 
 def _search(X, y, noise, Cs=(0.02, 0.2, 2.0), **fitted):
-    options = {"scoring_radius": 0.1, "cv": FOLDS, "tol": 1e-8}
+    options = {"scoring": robust_scorer(0.1), "cv": FOLDS, "tol": 1e-8}
     search = RobustLinearSVCCV(Cs, radii=[0.0, 0.3], noise=noise, **options)
     return search.fit(X, y, **fitted)
 

@@ -802,7 +802,7 @@ def test_memory_is_bounded_by_the_argument(tmp_path):
 
 def test_the_estimator_takes_a_path(files, data):
     X, y, weight, radius = data
-    options = {"C": 0.05, "tol": 1e-8, "random_state": 0}
+    options = {"C": 0.05, "tol": 1e-8, "solver_options": {"random_state": 0}}
     found = RobustLinearSVC(**options).fit(
         files / "parts", "label", sample_weight="w", radius="r"
     )
@@ -825,7 +825,7 @@ def test_the_estimator_takes_labels_of_any_kind_in_chunks():
         "radius": {"apple": 0.1, "pear": 0.0, "quince": 0.3},
         "class_weight": "balanced",
         "tol": 1e-8,
-        "random_state": 0,
+        "solver_options": {"random_state": 0},
     }
     found = RobustLinearSVC(**options).fit(slices(2_000, X, y))
     expected = RobustLinearSVC(**options).fit(X, y)
@@ -838,7 +838,7 @@ def test_the_estimator_takes_labels_of_any_kind_in_chunks():
 
 def test_a_failed_fit_leaves_the_old_model(data):
     X, y = data[:2]
-    model = RobustLinearSVC(random_state=0).fit(slices(5_000, X, y))
+    model = RobustLinearSVC(solver_options={"random_state": 0}).fit(slices(5_000, X, y))
     coef = model.coef_
     with pytest.raises(DataError):
         model.fit(bad(slices(5_000, X, y), 2, spoiled))

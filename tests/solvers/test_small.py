@@ -195,11 +195,13 @@ def test_searches_take_it_whatever_the_number_of_jobs(served):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 4))
     y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=90), [-0.5, 0.5])
-    options = {"cv": 3, "random_state": 0, "radii": [0.0, 0.1], "Cs": 6}
+    options = {"cv": 3, "radii": [0.0, 0.1], "Cs": 6}
     one = RobustLinearSVCCV(**options).fit(X, y)
     assert len(served) > 50
     two = RobustLinearSVCCV(n_jobs=2, **options).fit(X, y)
-    by_rounds = RobustLinearSVCCV(solver="newton", **options).fit(X, y)
+    by_rounds = RobustLinearSVCCV(solver_options={"solver": "newton"}, **options).fit(
+        X, y
+    )
     assert one.coef_.tobytes() == two.coef_.tobytes()
     assert np.array_equal(
         one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
@@ -339,7 +341,9 @@ def test_classes_have_one_estimate_and_the_answers_of_rounds(
     model = RobustLinearSVC(C=0.05, **options).fit(X, y)
     assert estimates == [10]
     assert served == [True] * 10
-    single = RobustLinearSVC(C=0.05, solver="newton", **options).fit(X, y)
+    single = RobustLinearSVC(
+        C=0.05, solver_options={"solver": "newton"}, **options
+    ).fit(X, y)
     assert estimates == [10]
     assert model.converged_.all()
     np.testing.assert_allclose(model.objective_, single.objective_, rtol=1e-7)
@@ -360,7 +364,7 @@ def test_the_number_of_jobs_changes_no_bit(estimates):
 @pytest.mark.parametrize(
     "options",
     [
-        {"solver": "newton"},
+        {"solver_options": {"solver": "newton"}},
         {"ramp": -1.0},
         {"noise": "linf", "radius": 0.1},
         {"norm_penalty": 0.1},
@@ -381,7 +385,7 @@ def test_many_slacks_are_not_estimated_for_all_classes(estimates, monkeypatch):
 
 def test_a_warm_start_is_taken_instead(estimates):
     X, y = classes()
-    model = RobustLinearSVC(warm_start=True, tol=1e-6).fit(X, y)
+    model = RobustLinearSVC(solver_options={"warm_start": True}, tol=1e-6).fit(X, y)
     assert estimates == [4]
     model.fit(X, y)
     assert estimates == [4]
@@ -393,7 +397,9 @@ def test_rows_of_no_weight_and_rare_classes():
     y[np.random.default_rng(3).permutation(600)[:8]] = 4
     weights = np.random.default_rng(0).integers(4, size=600).astype(float)
     found, other = (
-        RobustLinearSVC(C=0.3, tol=1e-6, solver=solver).fit(X, y, sample_weight=weights)
+        RobustLinearSVC(C=0.3, tol=1e-6, solver_options={"solver": solver}).fit(
+            X, y, sample_weight=weights
+        )
         for solver in ("auto", "newton")
     )
     np.testing.assert_allclose(found.objective_, other.objective_, rtol=2e-6)
@@ -402,7 +408,7 @@ def test_rows_of_no_weight_and_rare_classes():
 
 def test_printing_tells_of_every_class(capsys):
     X, y = classes()
-    RobustLinearSVC(verbose=True).fit(X, y)
+    RobustLinearSVC(solver_options={"verbose": True}).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert list(dict.fromkeys(line.split()[1] for line in lines)) == [
         "0:",

@@ -240,7 +240,11 @@ class Case:
         if self.errors is not None and not ordinary:
             own["robustlinearsvc__X_err"] = self.errors[rows]
         classifier = RobustLinearSVC(
-            C=C, radius=float(radius), noise=self.given, random_state=0, **settings
+            C=C,
+            radius=float(radius),
+            noise=self.given,
+            solver_options={"random_state": 0},
+            **settings,
         )
         steps = [clone(step) for step in self.steps]
         return make_robust_pipeline(*steps, classifier).fit(X, y, **own), C

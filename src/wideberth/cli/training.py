@@ -20,7 +20,7 @@ from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
 from wideberth.estimators.affine import linear_map
 from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
-from wideberth.estimators.scoring import BALANCED
+from wideberth.estimators.scoring import robust_scorer
 from wideberth.noise import ErrorBars
 
 #: Number of values of C that --cv chooses from.
@@ -83,11 +83,13 @@ def fit_model(
             error_shape=options.error_shape,
             norm_penalty=penalty,
             ramp=ramp,
-            starts=options.starts,
             class_weight=options.class_weight,
             tol=options.tol,
-            random_state=options.seed,
-            verbose=int(verbose),
+            solver_options={
+                "starts": options.starts,
+                "random_state": options.seed,
+                "verbose": int(verbose),
+            },
         )
         if y is None:
             model = RobustPipeline.around(classifier.fit(X))
@@ -150,24 +152,22 @@ def search_grid(
 ) -> RobustLinearSVCCV:
     """Score models over C, and over what else the options leave open, in folds."""
     prepare = preparation(options, given, X)
+    balanced = options.class_weight == "balanced"
     search = RobustLinearSVCCV(
         Cs=Cs,
         radii=options.radii if options.radii and np.any(radius) else [1.0],
         norm_penalties=options.norm_penalties or [options.norm_penalty],
         ramps=(options.ramps or [options.level]) if options.doubts_labels else None,
-        starts=options.starts,
         noise=given.noise if bars else carry_noise(given.noise, prepare, X),
         error_shape=options.error_shape,
         class_weight=options.class_weight,
         cv=cv,
-        scoring=BALANCED if options.class_weight == "balanced" else None,
-        scoring_radius=options.score_radius,
+        scoring=robust_scorer(options.score_radius or 0.0, balanced=balanced),
         tol=options.tol,
-        random_state=options.seed,
-        refit=False,
+        solver_options={"random_state": options.seed, "refit": False},
     )
     carried = None if bars is None else bars.carried(linear_map(prepare, X))
-    return search.fit(prepare.transform(X), y, weights, radius, carried)
+    return search.fit(prepare.transform(X), y, weights, radius=radius, X_err=carried)
 
 
 def measure(options: TrainingOptions) -> str:

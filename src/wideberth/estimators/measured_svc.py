@@ -373,8 +373,12 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _classifier(self, C, radius) -> RobustLinearSVC:
-        settings = {"class_weight": self.class_weight}
-        return RobustLinearSVC(C, radius, random_state=self.random_state, **settings)
+        return RobustLinearSVC(
+            C,
+            radius,
+            class_weight=self.class_weight,
+            solver_options={"random_state": self.random_state},
+        )
 
     def _chosen(self, folds: list[Fold]) -> tuple[float, float]:
         """The first best of all C and radii, on rows left out with their errors."""
@@ -383,8 +387,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             list(self.radii),
             class_weight=self.class_weight,
             scoring=BALANCED if self.class_weight == "balanced" else None,
-            random_state=self.random_state,
-            refit=False,
+            solver_options={"random_state": self.random_state, "refit": False},
         )
         scores = [fold.scores(search) for fold in folds]
         self.cv_scores_ = np.stack(scores, axis=-1)

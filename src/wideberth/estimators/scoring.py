@@ -100,7 +100,7 @@ def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
 
     See Also
     --------
-    RobustLinearSVCCV : has `scoring_radius`, and is quicker than a search.
+    RobustLinearSVCCV : takes it as `scoring`, and is quicker than a search.
 
     Examples
     --------

@@ -208,7 +208,7 @@ class InChunks:
     def __init__(self, model, X, y, sample_weight, radius, X_err=None):
         self.each = np.ndim(radius) > 0 or names_values(X, radius)
         self.radius = _radius_to_train_with(model, radius, X_err)
-        self.verbose = bool(model.verbose)
+        self.verbose = bool(model._options.verbose)
         if not self.each and not isinstance(self.radius, dict):
             check_number(self.radius, "radius")  # before anything is read
         each = radius if self.each else None

@@ -23,6 +23,7 @@ from wideberth import (
     RobustLinearSVCCV,
     make_robust_pipeline,
     path,
+    robust_scorer,
     solve,
 )
 
@@ -172,8 +173,8 @@ _SEARCH = {
 } | _GRIDS
 _SEARCH |= {
     "cv": _pick(2, 3, 2, None, 1, 0, 100, "x", [], [([0], [1])], 2.5, [(np.arange(12), np.arange(12))] * 2),
-    "scoring": _pick(None, "accuracy", "balanced_accuracy", "nonsense", 5, lambda m, X, y: np.nan, lambda m, X, y: "a"),
-    "scoring_radius": _pick(None, 0.1, 0, -1, np.nan, "x", [0.1], np.inf),
+    "scoring": _pick(None, "accuracy", "balanced_accuracy", "nonsense", 5, lambda m, X, y: np.nan, lambda m, X, y: "a",
+                     *map(robust_scorer, (None, 0.1, 0, -1, np.nan, "x", [0.1], np.inf))),
     "selection": _pick("best", "one-standard-error", "worst", None, []),
     "refit": _pick(True, False, None),
 }  # fmt: skip
@@ -218,6 +219,19 @@ def call_solve(case) -> None:
             raise Violation(f"not finite: {found}")
 
 
+#: Arguments of estimators that go into `solver_options`.
+_STEERING = (
+    *("solver", "screening", "max_iter", "max_seconds", "intercept_penalty"),
+    *("random_state", "verbose", "warm_start", "refit"),
+)
+
+
+def _steered(options: dict) -> dict:
+    steering = {name: options[name] for name in options if name in _STEERING}
+    others = {name: options[name] for name in options if name not in _STEERING}
+    return others | {"solver_options": steering or None}
+
+
 def _fit_case(rng: Random):
     kind = rng.choice(("model", "model", "search", "pipeline"))
     pool = _SEARCH if kind == "search" else _MODEL
@@ -233,9 +247,9 @@ def call_fit(case) -> None:
     kind, options, X, y, beside = case
     with _quietly():
         if kind == "search":
-            model = RobustLinearSVCCV(**options)
+            model = RobustLinearSVCCV(**_steered(options))
         else:
-            model = RobustLinearSVC(**_bounded(options))
+            model = RobustLinearSVC(**_steered(_bounded(options)))
         if kind == "pipeline":
             from sklearn.preprocessing import StandardScaler
 

@@ -27,14 +27,15 @@ several = np.digitize(X[:, 0] + rng.normal(size=900), [-1, 0, 1])
 thin = sp.csr_array(np.where(np.abs(X) > 1, X, 0))
 narrow = X.astype(np.float32)
 same = {"random_state": 0, "radius": 0.05}
+steered = {"radius": 0.05, "solver_options": {"random_state": 0}}
 FITS = {
     "newton": lambda: solve(X, y, **same).w,
     "coordinate": lambda: solve(thin, y, solver="coordinate", **same).w,
     "conic": lambda: solve(X[:80], y[:80], noise="linf", random_state=0).w,
     "float32": lambda: solve(narrow, y, fit_intercept=True, **same).w,
     "path": lambda: path(X, y, Cs=6, radii=[0, 0.1], random_state=0).coefs,
-    "classes": lambda: RobustLinearSVC(**same).fit(X, several).coef_,
-    "search": lambda: RobustLinearSVCCV(Cs=4, cv=3, random_state=0).fit(X, y).coef_,
+    "classes": lambda: RobustLinearSVC(**steered).fit(X, several).coef_,
+    "search": lambda: RobustLinearSVCCV(Cs=4, cv=3, solver_options={"random_state": 0}).fit(X, y).coef_,
     "chunks": lambda: solve([(X[:300], y[:300]), (X[300:], y[300:])], random_state=0).w,
 }
 
@@ -102,15 +103,15 @@ _JOBS = (
     + """
 import joblib
 if __name__ == "__main__":
-    classes, search = RobustLinearSVC(**same), RobustLinearSVCCV(Cs=4, cv=3, random_state=0)
+    classes, search = RobustLinearSVC(**steered), RobustLinearSVCCV(Cs=4, cv=3, solver_options={"random_state": 0})
     expected = classes.fit(X, several).coef_, search.fit(X, several).coef_
     count = 0
     for backend in ("loky", "threading", "multiprocessing"):
         with joblib.parallel_config(backend=backend):
             for jobs in (2, -1):
                 found = (
-                    RobustLinearSVC(**same, n_jobs=jobs).fit(X, several).coef_,
-                    RobustLinearSVCCV(Cs=4, cv=3, random_state=0, n_jobs=jobs).fit(X, several).coef_,
+                    RobustLinearSVC(**steered, n_jobs=jobs).fit(X, several).coef_,
+                    RobustLinearSVCCV(Cs=4, cv=3, solver_options={"random_state": 0}, n_jobs=jobs).fit(X, several).coef_,
                 )
                 for ours, theirs in zip(found, expected):
                     assert ours.tobytes() == theirs.tobytes(), (backend, jobs)
@@ -137,8 +138,8 @@ def score(model, X, y):
     return accuracy_score(y, model.predict(X))
 
 if __name__ == "__main__":
-    RobustLinearSVCCV(Cs=4, cv=4, n_jobs=2, scoring=score, random_state=0).fit(X, y)
-    GridSearchCV(RobustLinearSVC(**same), {"C": [0.1, 1, 10]}, cv=2, n_jobs=2, scoring=score).fit(X, several)
+    RobustLinearSVCCV(Cs=4, cv=4, n_jobs=2, scoring=score).fit(X, y)
+    GridSearchCV(RobustLinearSVC(**steered), {"C": [0.1, 1, 10]}, cv=2, n_jobs=2, scoring=score).fit(X, several)
     peak, stop = [threads()], threading.Event()
     def watch():
         while not stop.is_set():
@@ -146,7 +147,7 @@ if __name__ == "__main__":
             time.sleep(0.001)
     watcher = threading.Thread(target=watch)
     watcher.start()
-    RobustLinearSVC(**same, n_jobs=2).fit(np.tile(X, (20, 1)), np.tile(several, 20))
+    RobustLinearSVC(**steered, n_jobs=2).fit(np.tile(X, (20, 1)), np.tile(several, 20))
     stop.set()
     watcher.join()
     print(json.dumps([max(peak) - peak[0] - 1, os.cpu_count()]))

@@ -26,35 +26,36 @@ from pathlib import Path
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 
 def work(kind, folder):
+    seed = {"random_state": 0}
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 20))
     y = np.where(X[:, 0] + rng.normal(size=6000) > 0, 1, -1)
     several = np.digitize(X[:, 0] + rng.normal(size=6000), [-1, 0, 1])
     if kind == "fit":
-        model = RobustLinearSVC(radius=0.05, random_state=0)
+        model = RobustLinearSVC(radius=0.05, solver_options=seed)
         return model, lambda: model.fit(X, several)
     if kind == "coordinate":
         wide = rng.normal(size=(300, 2000))
-        model = RobustLinearSVC(solver="coordinate", tol=1e-9, random_state=0)
+        model = RobustLinearSVC(solver_options=seed | {"solver": "coordinate"}, tol=1e-9)
         return model, lambda: model.fit(wide, y[:300])
     if kind == "path":
         return None, lambda: path(X, y, Cs=20, radii=[0, 0.05, 0.1], random_state=0)
     if kind in ("search", "search in processes"):
         jobs = 2 if kind.endswith("processes") else None
-        model = RobustLinearSVCCV(Cs=6, cv=3, n_jobs=jobs, random_state=0)
+        model = RobustLinearSVCCV(Cs=6, cv=3, n_jobs=jobs, solver_options=seed)
         return model, lambda: model.fit(X, y)
     if kind == "file":
         np.save(folder / "X.npy", np.tile(X, (20, 1)))
         labels = np.tile(y, 20)
-        model = RobustLinearSVC(random_state=0)
+        model = RobustLinearSVC(solver_options=seed)
         return model, lambda: model.fit(folder / "X.npy", labels)
     if kind == "text":
         from sklearn.datasets import dump_svmlight_file
         dump_svmlight_file(X, y, str(folder / "data.svm"), zero_based=False)
-        model = RobustLinearSVC(random_state=0)
+        model = RobustLinearSVC(solver_options=seed)
         return model, lambda: model.fit(folder / "data.svm")
     import dask.array as da
-    model = RobustLinearSVC(random_state=0)
+    model = RobustLinearSVC(solver_options=seed)
     parts = da.from_array(np.tile(X, (5, 1)), chunks=(3000, 20))
     labels = da.from_array(np.tile(y, 5), chunks=3000)
     return model, lambda: model.fit(parts, labels)
