@@ -13,9 +13,9 @@ from wideberth.cli.reading import training_data
 from wideberth.cli.tables import Opened
 from wideberth.cli.training import preparation
 from wideberth.data.errors import counted
-from wideberth.estimators.affine import linear_map
-from wideberth.estimators.carrying import carry_noise
+from wideberth.estimators.moves import linear_map
 from wideberth.estimators.one_vs_rest import OneVsRest
+from wideberth.estimators.pipeline import carry_noise
 from wideberth.estimators.training_data import RowsInMemory
 from wideberth.results import PathPoint
 

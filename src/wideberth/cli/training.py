@@ -17,9 +17,12 @@ from wideberth.cli.scaling import PreparedNumbers
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
-from wideberth.estimators.affine import linear_map
-from wideberth.estimators.carrying import carry_noise
-from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
+from wideberth.estimators.moves import linear_map
+from wideberth.estimators.pipeline import (
+    RobustPipeline,
+    carry_noise,
+    make_robust_pipeline,
+)
 from wideberth.estimators.scoring import robust_scorer
 from wideberth.noise import ErrorBars
 

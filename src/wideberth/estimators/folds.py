@@ -15,8 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from wideberth._path import follow, read_levels
 from wideberth.certify import decision_values
-from wideberth.estimators.images import Images
-from wideberth.estimators.judging import judge
+from wideberth.estimators.judging import Judged
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     radii_of,
@@ -89,14 +88,12 @@ class _Models(NamedTuple):
 def _follow(search, part: RowsInMemory, problems, positive: int, seed: int) -> _Models:
     """Paths over the grid, each along C and the longest axis that it can vary.
 
-    That is the ramps or the norm penalties, where there are several, or else the radii;
-    but behind steps that bend the sets of every radius are its own.
+    That is the ramps or the norm penalties, where there are several, or else the radii.
     """
     grid = {"ramps": search.ramps_, "norm_penalties": search.norm_penalties_}
     several = [name for name, values in grid.items() if len(values) > 1]
-    bent = isinstance(part.bars, Images)
     grid["radii"] = search.radii_
-    along = [*several, "ramps" if bent else "radii"][0]
+    along = [*several, "radii"][0]
     shape = tuple(len(axis) for axis in grid.values())
     given = search._options
     options = Options(
@@ -160,7 +157,8 @@ def _scores(search, paths, classes, rest: RowsInMemory, params) -> Iterator:
                 factor = radius if robust.radius is None else robust.radius
                 radii = radii_of(factor, rest.y)
                 radii = radii if rest.radii is None else radii * rest.radii
-                judged = judge(model, values, coef, rest.bars)
+                noise = search.noise_ if rest.bars is None else rest.bars
+                judged = Judged(values, model, coef, noise)
                 right = judged.correct(np.maximum(labels, 0), radii)
                 right &= labels >= 0
                 shares = np.bincount(group, right) / np.bincount(group)
