@@ -311,14 +311,14 @@ COMMANDS = {
     "": 0.0,
     "--noise linf": 0.0,
     "--noise l1": 0.0,
-    "--radius-units std": 0.0,
-    "--noise-scales scales.csv": 1.0,
-    "--noise linf --noise-scales scales.csv": 1.0,
-    "--noise l1 --noise-scales scales.csv": 1.0,
+    "--radius 0std": 0.0,
+    "--noise scales.csv": 1.0,
+    "--noise linf scales.csv": 1.0,
+    "--noise l1 scales.csv": 1.0,
     "--errors suffix:_err": 1.0,
-    "--errors suffix:_err --error-shape box": 1.0,
-    "--errors suffix:_err --missing model": 0.0,
-    "--missing model": 0.0,
+    "--errors suffix:_err box": 1.0,
+    "--errors suffix:_err --model measured": 0.0,
+    "--model measured": 0.0,
 }
 
 
@@ -335,38 +335,35 @@ def test_the_command_line_goes_by_the_same_rule(folder, said):
     assert (noise["smallest"], noise["largest"]) == (COMMANDS[said], COMMANDS[said])
     story = "none" if COMMANDS[said] == 0 else "1 "
     assert noise["story"].startswith(story)
-    if "model" in said:
+    if "measured" in said:
         return
     if "std" not in said:
         noise = fitted(folder, said, "--memory", "8GB")["uncertainty"]
         assert noise["largest"] == COMMANDS[said]
     data = "t.csv" if "--errors" in said else "plain.csv"
     rows = read_csv(
-        run(f"path {data} --target state --Cs 1 {said}", folder=folder).stdout
+        run(f"path {data} --target state --C 1 {said}", folder=folder).stdout
     )
     assert [float(row["radius"]) for row in rows] == [COMMANDS[said]]
 
 
-@pytest.mark.parametrize("said", ["--noise-scales scales.csv", "--errors suffix:_err"])
+@pytest.mark.parametrize("said", ["--noise scales.csv", "--errors suffix:_err"])
 def test_radii_on_the_command_line_are_factors_on_the_scales(folder, said):
-    found = fitted(folder, said, "--cv", "--radii", "0.5")
+    found = fitted(folder, said, "--C", "auto", "--radius", "0.5")
     assert found["uncertainty"]["largest"] == 0.5
-    assert found["choice"]["factor"] == 0.5
     stated = {"X_err": ERRORS} if "--errors" in said else {"noise": SCALES}
     expected = solve(X, Y, C=found["choice"]["C"], radius=0.5, **stated)
     coef = np.ravel([*found["model"]["coefficients"].values()])
     np.testing.assert_allclose(coef, expected.w, atol=0.02)
     data = "t.csv" if "--errors" in said else "plain.csv"
-    asked = f"path {data} --target state --Cs 1 {said} --radii 0.5 2"
+    asked = f"path {data} --target state --C 1 {said} --radius 0.5,2"
     rows = read_csv(run(asked, folder=folder).stdout)
     assert [float(row["radius"]) for row in rows] == [0.5, 2]
 
 
 def test_a_radius_that_covers_the_noise_is_there_for_the_asking(folder):
-    asked = "--noise-scales scales.csv --confidence 0.9"
+    asked = "--noise scales.csv --confidence 0.9"
     noise = fitted(folder, asked)["uncertainty"]
     expected = radius_from_std(1.0, D, noise=SCALES, confidence=0.9)
     assert noise["largest"] == pytest.approx(expected)
     assert "covers" in noise["story"]
-    help_ = " ".join(run("fit --help").stdout.split())
-    assert "default: 1 with --noise-scales or --errors, otherwise 0" in help_

@@ -141,11 +141,11 @@ def test_what_is_written_is_read_back(
         ("a,y\n1,p\n2x,q\n", ", row 2 (line 3), column 'a' holds '2x', which is not a finite number"),
         ("a,y\n1,p\ninf,q\n", ", row 2 (line 3), column 'a' holds 'inf'"),
         ("a,y\n1,p\n1_000,q\n", "column 'a' holds '1_000'"),
-        ("a,y\n1,p\n-,q\n", "if it stands for a missing value add --na '-'"),
+        ("a,y\n1,p\n-,q\n", "if it stands for a missing value add --read na='-'"),
         ("a,b,y\n1,u,p\n", ": column 'b' holds text (row 1, line 2: 'u')"),
         ("a,b,y\n1,2,p\n1,p\n", ", row 2 (line 3) has 2 cells where the first line has 3"),
         (",a,y\n0,1,p\n", ": column 1 has no name in the header"),
-        ("1,2,3\n4,5,6\n", "say --no-header"),
+        ("1,2,3\n4,5,6\n", "say --read header=no"),
         ("", " is empty."),
         ("a,y\n", "has a header but no rows"),
         ("a,y", "has a header but no rows"),
@@ -371,7 +371,7 @@ def test_slashes_that_may_be_either_are_refused(tmp_path):
     assert "row 1 (line 2), column 'a': '01/02/2024' does not say whether the" in told
     told = complaint(tmp_path, "a,y\n01/31/2024,p\n31/01/2024,q\n", dates)
     assert "row 2 (line 3), column 'a': '31/01/2024'" in told
-    assert "--dates a" in complaint(tmp_path, "a,y\n01/31/2024,p\n")
+    assert "--read dates=a" in complaint(tmp_path, "a,y\n01/31/2024,p\n")
 
 
 LIMITS = "a,b,y\n<0.5,1,p\n2,>= 1e2,q\n< .25,,p\n3,5,q\n"
@@ -420,7 +420,7 @@ def test_numbers_that_look_like_gaps_are_remarked_upon(tmp_path):
     assert len(told) == 2
     assert "column 'a' holds 9999 in 1 row, far from all" in told[0]
     assert "column 'c' holds -999 in 18 rows" in told[1]
-    assert "add --na -999" in told[1]
+    assert "add --read na=-999" in told[1]
 
 
 def test_a_file_is_known_by_its_sha256(tmp_path):

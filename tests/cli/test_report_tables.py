@@ -66,7 +66,7 @@ def noise_scales():
     scales = np.array([0.5, 1.5, 4.0])
     text = "name,scale\n" + "\n".join(map("{},{}".format, names, scales))
     return Case(
-        frame, "--noise-scales scales.csv --radius 0.3", names, X, y, radius=0.3,
+        frame, "--noise scales.csv --radius 0.3", names, X, y, radius=0.3,
         noise=Noise(scales), given=scales, scales=True, files={"scales.csv": text},
     )  # fmt: skip
 
@@ -75,7 +75,7 @@ def tolerances_of_many_features():
     X, y, names, frame = measurements(d=60, n=80)
     scales = np.linspace(0.02, 0.05, 60).round(4)
     text = "name,scale\n" + "\n".join(map("{},{}".format, names, scales))
-    words = "--noise linf --noise-scales scales.csv --norm-penalty 2 --folds 3"
+    words = "--noise linf scales.csv --norm-penalty 2 --folds 3"
     return Case(
         frame, words, names, X, y, radius=1.0, noise=Noise(scales, "linf"),
         given=Box(scales), scales=True, files={"scales.csv": text}, folds=3,
@@ -113,7 +113,7 @@ def wrong_labels():
     frame[TARGET], frame["who"] = y, [f"p{i}" for i in range(90)]
     ids = frame["who"].to_numpy()
     return Case(
-        frame, "--label-noise --ramp -0.5 --id who --radius 0.1", names, X, y, ids=ids,
+        frame, "--ramp --ramp -0.5 --id who --radius 0.1", names, X, y, ids=ids,
         radius=0.1, settings={"ramp": -0.5},
     )  # fmt: skip
 
@@ -128,7 +128,7 @@ def chosen_by_cross_validation():
         ).fit(X, y, radius=0.6)  # fmt: skip
         return search.C_, search.radius_
 
-    words = "--cv --radii 0.5 1 --radius 0.6 --folds 3"
+    words = "--C auto --radius 0.3,0.6 --folds 3"
     return Case(frame, words, names, X, y, radius=0.6, choose=choose, folds=3)
 
 
@@ -164,7 +164,7 @@ def true_values(classes):
     for j, name in enumerate(names):
         frame[f"{name}_err"] = np.where(np.isnan(X[:, j]), np.nan, E[:, j])
     E[np.isnan(X)] = 0
-    words = "--missing model --errors suffix:_err --folds 3"
+    words = "--model measured --errors suffix:_err --folds 3"
     steps = SimpleImputer(strategy="median"), StandardScaler()
     given = {"errors": E, "measured": True, "steps": steps, "folds": 3}
     return Case(frame, words, names, X, y, **given)

@@ -1,4 +1,4 @@
-"""`--missing model` on the command line: errors and gaps in, verdicts and worth out."""
+"""`--model measured` on the command line: errors and gaps in, verdicts and worth out."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def cli(tmp_path, monkeypatch, capsys):
     return run
 
 
-FIT = "fit data.csv --target kind --missing model --force --out m.wideberth --json"
+FIT = "fit data.csv --target kind --model measured --force --out m.wideberth --json"
 ERRORS = "--errors suffix:_err"
 
 
@@ -127,7 +127,7 @@ def test_worth_and_report(cli):
         assert heading in page
     assert result["worth"]["verdict"].startswith("A model of the errors")
     assert "<strong>A model of the errors" in page
-    told = cli(f"fit data.csv --target kind --missing model {ERRORS} --folds 2").out
+    told = cli(f"fit data.csv --target kind --model measured {ERRORS} --folds 2").out
     assert told.startswith("verdict    A model of the errors ")
     assert re.search(r"verdicts +\d+ certain, \d+ doubtful at 95 % confidence", told)
 
@@ -137,11 +137,11 @@ def test_a_population_that_does_not_fit_is_told_with_the_names_of_its_columns(cl
     far = np.where(np.arange(len(frame)) % 10 == 0, 40.0, 1.0)
     frame["temp"] = frame["temp"] * far
     frame.to_csv("far.csv", index=False)
-    how = f"fit far.csv --target kind --missing model {ERRORS} --folds 0"
+    how = f"fit far.csv --target kind --model measured {ERRORS} --folds 0"
     said = r"does not fit these measurements: [^.]* in column temp"
     assert re.search(said, " ".join(cli(f"{how} --report r.html").err.split()))
     assert re.search(said, Path("r.html").read_text(encoding="utf-8"))
-    plain = cli(f"fit data.csv --target kind --missing model {ERRORS} --folds 0").err
+    plain = cli(f"fit data.csv --target kind --model measured {ERRORS} --folds 0").err
     assert "does not fit" not in plain
 
 
@@ -214,8 +214,8 @@ def marked():
 
 
 def test_choice_of_c_and_radius(cli):
-    """`--cv` chooses C, and the radius among those given."""
-    words = "--cv --radii 0 1 --folds 2 --report r.html"
+    """C is chosen, and the radius among those given."""
+    words = "--C auto --radius 0,1.0 --folds 2 --report r.html"
     result = json.loads(cli(f"{FIT} {ERRORS} {words}").out)
     choice = result["choice"]
     scores = np.array(choice["scores"])
@@ -232,14 +232,14 @@ def test_choice_of_c_and_radius(cli):
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("fit data.csv --target kind --missing model --memory 1GB", "--memory"),
-        ("fit data.csv --target kind --missing model --noise linf", "--noise"),
-        ("fit data.csv --target kind --missing model --tol 0.1", "--tol"),
+        ("fit data.csv --target kind --model measured --memory 1GB", "--memory"),
+        ("fit data.csv --target kind --model measured --noise linf", "--noise"),
+        ("fit data.csv --target kind --model measured --tol 0.1", "--tol"),
         (
-            f"fit data.csv --target kind --missing model {ERRORS} --error-shape box",
-            "--error-shape",
+            f"fit data.csv --target kind --model measured {ERRORS} box",
+            "--errors … box",
         ),
-        ("path data.csv --target kind --missing model", "for fit"),
+        ("path data.csv --target kind --model measured", "--model"),
     ],
 )
 def test_what_is_refused(cli, command, told, capsys):
@@ -253,10 +253,10 @@ def test_other_models_give_no_verdicts(cli):
     """They say so where a confidence is asked for; sparse data has no gaps."""
     cli(f"fit data.csv --target kind {ERRORS} --folds 0 --out o.wideberth")
     told = cli("predict o.wideberth data.csv --confidence 0.9", code=1).err
-    assert "--missing model" in told
+    assert "--model measured" in told
     with open("s.libsvm", "w") as file:
         file.write("1 1:2 2:1\n2 1:1\n" * 9)
-    assert "sparse" in cli("fit s.libsvm --missing model", code=1).err
+    assert "sparse" in cli("fit s.libsvm --model measured", code=1).err
 
 
 def test_missing_categories_are_gaps_and_rare_values_are_named(cli):

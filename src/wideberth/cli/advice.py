@@ -48,7 +48,7 @@ _ENDINGS = {
 
 # -- did it pay? -----------------------------------------------------------------------
 
-_HOW = "--radius, --noise-scales, --errors or --replicates"
+_HOW = "--radius, --noise, --errors or --replicates"
 _WORDS = {"better": "more accurate", "worse": "less accurate"}
 _NO_DIFFERENCE = "no measurable difference"
 _WHERE = ("on the data as given", "under worst-case noise")
@@ -223,7 +223,7 @@ def _fit(result: FitResult) -> Iterator[Advice]:
                 f"The model disbelieves {n} of {total} rows of the class {label}: it "
                 "may have given the class up rather than found wrong labels. Try "
                 f"{'' if balanced else '--class-weight balanced, '}a lower --ramp, or "
-                "leave out --label-noise.",
+                "leave it out.",
             )
 
 
@@ -276,8 +276,8 @@ def _scales(result: FitResult) -> Iterator[Advice]:
         yield Advice(
             "isotropic",
             f"{uneven}, and the radius allows the same error in both. Give the noise "
-            "of each feature with --noise-scales, or count it in standard deviations "
-            "with --radius-units std.",
+            "of each feature with --noise FILE, or count it in standard deviations "
+            "with --radius 0.1std.",
         )
 
 
@@ -304,7 +304,7 @@ def _errors(result: FitResult) -> Iterator[Advice]:
     if filled := noise.errors_filled_in:
         yield Advice(
             "errors-filled-in",
-            f"Values without an error, given one by --missing-errors: {filled}.",
+            f"Values without an error, given one by absent= of --errors: {filled}.",
         )
 
 
@@ -317,7 +317,7 @@ def _population(result: FitResult) -> Iterator[Advice]:
             "Some values are much further out than their errors and the middle half of "
             "their column explain, and a population of Gaussians has no such tails. "
             "Take logarithms of skewed columns, or name codes for missing values "
-            "with --na.",
+            "with --read na=….",
         )
     if result.misfit:
         yield Advice(
@@ -333,11 +333,11 @@ def _population(result: FitResult) -> Iterator[Advice]:
             "be somewhat off. Fewer features (--drop) or more rows help.",
         )
     if result.verdicts and result.worth.as_measured == "worse":
-        remedy = "Leave out --missing model for this table."
+        remedy = "Leave out --model measured for this table."
         if result.uncertainty.largest > 0:
             remedy = (
                 "Protection against what errors leave open may cost more than it "
-                "brings: try --radius 0, or let --cv --radii 0 0.5 1 choose."
+                "brings: try --radius 0, or choose with --radius 0,0.5,1."
             )
         yield Advice(
             "model-harms",
@@ -380,7 +380,7 @@ def _rows(result: FitResult) -> Iterator[Advice]:
             "rows-dropped",
             f"Left out because values are missing: {data.rows_dropped} {of}. If values "
             "are missing for a reason, what is left is not a fair sample; --missing "
-            "median fills such values in, and --missing model learns from those that "
+            "median fills such values in, and --model measured learns from those that "
             "are there.",
         )
     if data.rows_without_label > _DROPPED * data.rows_read:

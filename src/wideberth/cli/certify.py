@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from wideberth.cli import output
-from wideberth.cli.commands import CertifyOptions
 from wideberth.cli.errors import UserError, located
 from wideberth.cli.model import Model, open_model
+from wideberth.cli.options import CertifyOptions
 from wideberth.cli.predict import Applied, apply_model
 from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii

@@ -27,10 +27,10 @@ import scipy.sparse as sp
 from scipy import stats
 
 from wideberth import certify
-from wideberth.cli.commands import FitOptions
 from wideberth.cli.evaluation import asked_radius
 from wideberth.cli.measured import undeclared
 from wideberth.cli.model import classifier_of
+from wideberth.cli.options import FitOptions
 from wideberth.cli.population import raw_weights
 from wideberth.cli.prepare import Columns, PreparedRows, moments
 from wideberth.cli.result import (
@@ -236,9 +236,9 @@ def _describe_noise(
         each = np.asarray(getattr(noise, "scales", noise))
         scales = dict(zip(columns.features, each.tolist(), strict=True))
     unit = "in units of the noise"
-    if options.radius_units == "std":
+    if options.radius.std:
         unit = "in standard deviations"
-    elif options.noise_scales is None and options.replicates is None:
+    elif options.noise.scales is None and options.replicates is None:
         unit = "in the units of the data"
     alike = all(scales.get(name, 1) == 1 for name in columns.numeric)
     return NoiseFacts(

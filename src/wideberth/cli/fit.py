@@ -17,11 +17,11 @@ from wideberth.cli.advice import (
     tell_ending,
     tell_left_out,
 )
-from wideberth.cli.commands import FitOptions
 from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
 from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
+from wideberth.cli.options import FitOptions
 from wideberth.cli.output import TextTable, number
 from wideberth.cli.population import evaluate_measured, fit_measured, misfit_of
 from wideberth.cli.prepare import Columns, PreparedRows
@@ -159,7 +159,7 @@ def _train(
     progress: output.Progress,
 ) -> tuple[RobustPipeline | MeasuredSVC, Choice | None, list[str]]:
     """The model, the choice that was made by cross-validation, what solvers noted."""
-    if options.missing == "model":
+    if options.measured:
         return fit_measured(options, given, rows.X, rows.y, given.cells, rows.weights)
     return fit_model(
         *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
@@ -179,7 +179,7 @@ def _evaluate(
     There is a model by now, and it is kept.
     """
     try:
-        if options.missing == "model":
+        if options.measured:
             found = evaluate_measured(options, rows, given, progress)
         else:
             found = evaluate(options, rows, given, trained, progress)
@@ -189,18 +189,18 @@ def _evaluate(
 
 
 def _request(options: FitOptions, columns: Columns) -> FitRequest:
-    given = "as given" if options.C != 1 else "the default"
+    given = "as given" if options.C != (1.0,) else "the default"
     even = "of equal weight together" if options.class_weight else ""
     if options.weight_column is not None:
         even = ", ".join(filter(None, [f"those of {options.weight_column}", even]))
     return FitRequest(
         standardize=options.standardize,
-        missing=options.missing,
+        missing="measured" if options.measured else options.missing or "drop",
         folds=options.folds,
         score_radius=options.score_radius,
         seed=options.seed,
         class_weight=options.class_weight,
-        C_from="chosen by cross-validation" if options.cv else given,
+        C_from="chosen by cross-validation" if len(options.C) != 1 else given,
         dropped=list(options.drop),
         one_hot=list(columns.categories),
         weights=even or "every row counts the same",

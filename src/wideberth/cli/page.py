@@ -33,7 +33,7 @@ _MISSING = {
     "drop": "rows with one are left out",
     "median": "filled in with the median of the column",
     "error": "not allowed",
-    "model": "known as far as the other values of the row tell",
+    "measured": "known as far as the other values of the row tell",
 }
 
 

@@ -268,6 +268,6 @@ def _no_date(text: str) -> str:
             "of the column does; write dates as 2024-01-31."
         )
     return (
-        "is not a date; --dates reads 2024-01-31, with a time such as 2024-01-31 08:30 "
-        "too, 31.01.2024, and 01/31/2024."
+        "is not a date; --read dates=… reads 2024-01-31, with a time such as "
+        "2024-01-31 08:30 too, 31.01.2024, and 01/31/2024."
     )

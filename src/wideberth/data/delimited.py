@@ -256,7 +256,7 @@ class DelimitedReader(Reader):
                 raise DataError(
                     f"{file.name}, row {k} (line {line}) has {len(row)} cells where "
                     f"the first line has {width}; mend it, or say which sign stands "
-                    "between the cells with --delimiter."
+                    "between the cells with --read delimiter=;."
                 ) from None
         if k:
             raise DataError(f"{file.name} cannot be read: {error}") from None
@@ -440,7 +440,7 @@ class Numbers:
             cell = min(self.troubles.values(), key=lambda cell: cell.row)
             raise DataError(
                 f"{where}, {self._shown(cell)}, which is not a finite number; mend it, "
-                f"or if it stands for a missing value add --na {quoted(cell.text)}."
+                f"or if it stands for a missing value add --read na={cell.text}."
             )
         for column, cell in self.first_limits.items():
             if self.limits is not True and column not in (self.limits or ()):
@@ -462,7 +462,8 @@ class Numbers:
             raise DataError(
                 f"{where}, {self._shown(grouped)}, which may mean "
                 f"{grouped.text.replace(',', '.')} or {grouped.text.replace(',', '')}; "
-                "say --decimal , for the first, or take the commas out for the second."
+                "say --read decimal=, for the first, or take the commas out for the "
+                "second."
             )
         return "," if comma or self.form.decimal == "," else "."
 
@@ -474,7 +475,7 @@ class Numbers:
             cell = next(iter(first.values()))
             raise DataError(
                 f"{where}: line {self._line(cell)} holds text ({quoted(cell.text)}) "
-                "where --no-header promises data; leave that option out if these are "
+                "where --read header=no promises data; leave that out if these are "
                 "names, or turn categories into columns of 0 and 1 with --one-hot auto."
             )
         if texts:
@@ -561,13 +562,13 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Layout, Iterator[_Row]
             break
     if any("\0" in line for line in head):
         raise DataError(
-            f"{file.name} is not a table of text; say what it is with --format."
+            f"{file.name} is not a table of text; say what it is with --read format=…."
         )
     # Lines above the first one that is no comment; none where all look like comments.
     top = next((k for k, line in enumerate(head) if not _is_comment(line)), 0)
     delimiter = form.delimiter or ("\t" if kind == "tsv" else _delimiter(head[top:]))
     if not delimiter.isascii():
-        raise DataError(f"--delimiter {delimiter} is no ASCII character.")
+        raise DataError(f"--read delimiter={delimiter} is no ASCII character.")
     headed = form.header
     while top:  # a line that fits the rows below it is a row, or names the columns
         line = _fitting(head[top - 1], head[top:], delimiter, headed)
@@ -643,8 +644,8 @@ def _opened(file: File, form: Format) -> io.TextIOWrapper:
     except LookupError:
         stream.close()
         raise DataError(
-            f"--encoding {encoding} is not known; utf-8, utf-16, latin-1 and cp1252 "
-            "are common."
+            f"--read encoding={encoding} is not known; utf-8, utf-16, latin-1 and "
+            "cp1252 are common."
         ) from None
 
 
@@ -697,7 +698,7 @@ def _names(line: int, cells: list[str], where: str) -> list[str]:
     if all(map(looks_like_number, names)):
         raise DataError(
             f"{where}: line {line} holds only numbers where the names of the columns "
-            "should be; give them names, or say --no-header and name columns by "
+            "should be; give them names, or say --read header=no and name columns by "
             "number, such as --target 1."
         )
     return [name or f"{_UNNAMED}{k}" for k, name in enumerate(names, 1)]
@@ -722,5 +723,6 @@ def _decoded(cell: bytes) -> str:
 
 def _not_utf8(place: str) -> DataError:
     return DataError(
-        f"{place} is not UTF-8 text; say what it is, for example --encoding latin-1."
+        f"{place} is not UTF-8 text; say what it is, for example with --read "
+        "encoding=latin-1."
     )

@@ -292,7 +292,7 @@ def gap_codes(table: Table, reader: Reader) -> list[str]:
             spread = np.ptp(others) if others.size else np.inf
             if np.abs(others - code).min(initial=np.inf) <= spread:
                 continue
-            remedy = f"add --na {code:g}, written as in the file"
+            remedy = f"add --read na={code:g}, written as in the file"
             if reader.kind not in ("csv", "tsv"):
                 remedy = "write null or NaN in its place"
             count = counted(int((column == code).sum()), "row")
