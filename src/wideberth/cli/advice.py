@@ -301,6 +301,13 @@ def _errors(result: FitResult) -> Iterator[Advice]:
             "counts as exact. If it is not, give its errors: training prefers what it "
             "can trust.",
         )
+    if noise.precision_differs:
+        yield Advice(
+            "precision-differs",
+            "The replicates of some samples spread more than chance explains if all "
+            "are measured with the same precision. In Python "
+            "wideberth.errors.from_replicates gives each sample errors of its own.",
+        )
     if filled := noise.errors_filled_in:
         yield Advice(
             "errors-filled-in",

@@ -89,11 +89,7 @@ def fit_model(
             ramp=ramp,
             class_weight=options.class_weight,
             tol=options.tol,
-            solver_options={
-                "starts": options.starts,
-                "random_state": options.seed,
-                "verbose": int(verbose),
-            },
+            solver_options={"random_state": options.seed, "verbose": int(verbose)},
         )
         if y is None:
             model = RobustPipeline.around(classifier.fit(X))
