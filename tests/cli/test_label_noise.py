@@ -101,7 +101,7 @@ def test_the_terminal_lists_the_first_and_a_file_all(fit, folder):
     assert shown == told[:5]
     assert len(told) == 7
     assert "and 2 more, in s.csv\n" in said
-    assert "left out   7 rows; a further step would change nothing\n" in said
+    assert "left out   7 rows, until the same rows were left out again\n" in said
     among = "of the objective, among models that leave the same rows out"
     assert among in " ".join(said.split())
     assert "2 more; --suspects FILE lists all" in fit(*UGLY, "--folds", "0", words=True)
@@ -128,7 +128,7 @@ def test_the_page_tells_what_to_check_and_what_is_proven(fit, folder):
     assert "no others that leave the same rows out have" in page
     assert "at a fixed price each: 7 rows. The proof" in page
     assert "not of the best of all" in page
-    assert "until a further step would change nothing." in page
+    assert "until the same rows were left out again." in page
     assert "compared with the labels given, wrong ones among them" in page
     assert "may be wrong: a row whose margin is below −1 counts no further" in page
     assert ">left out<" in re.sub(r"</?button[^>]*>", "", page)

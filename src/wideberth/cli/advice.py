@@ -40,9 +40,9 @@ _UNEQUAL = 100.0
 
 #: Why a descent ended, by `RampDescent.ending`.
 _ENDINGS = {
-    "repeats": "a further step would change nothing",
-    "stalls": "a further step would gain next to nothing",
-    "cut short": "it was cut short, and further steps may find better",
+    "repeats": "the same rows were left out again",
+    "stalls": "a step gained next to nothing",
+    "cut short": "it was cut short; further steps may find better",
 }
 
 

@@ -247,7 +247,7 @@ def _in_words(
             where = f", in {options.suspects}" if options.suspects else where
             yield "", f"and {suspects.found - _LISTED} more{where}"
         problems = training.problems
-        yield "left out", f"{tell_left_out(problems)}; {tell_ending(problems)}"
+        yield "left out", f"{tell_left_out(problems)}, until {tell_ending(problems)}"
     gap = output.small_share(training.relative_gap)
     yield "optimum", f"proven to {gap} of the objective{among}"
     if options.out:
@@ -264,7 +264,7 @@ def _compared(found: Evaluation, noise: NoiseFacts) -> TextTable:
 
     def line(name: str, called: str) -> list[str]:
         own, ahead = found.models[name], found.gains.get(name)
-        cells = [called]
+        cells = [called.replace(" SVM", "")]  # a terminal is narrow
         for kind in kinds:
             gain = "" if ahead is None else output.points(getattr(ahead, kind))
             cells += [output.spread(getattr(own, kind)), gain]
@@ -282,7 +282,7 @@ def _compared(found: Evaluation, noise: NoiseFacts) -> TextTable:
 def _how_compared(found: Evaluation, noise: NoiseFacts) -> str:
     told = f"{found.measure}, {found.folds}-fold cross-validation"
     if found.gains:
-        told += "; differences in percentage points"
+        told += ", beside ordinary SVMs; differences in percentage points"
     if noise.asked is None:
         return told
     if noise.per_row:
