@@ -26,7 +26,6 @@ from arguments import (
     with_gap,
 )
 from wideberth import (
-    NullModelWarning,
     RobustLinearSVC,
     RobustLinearSVCCV,
     critical_radius,
@@ -315,16 +314,3 @@ def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
     np.testing.assert_allclose(host(model.coef_)[0], found.w, atol=1e-3)
     for name in ("alpha", "removed", "saturated"):
         assert type(getattr(found, name)) is type(data)
-
-
-def test_warnings_of_a_small_array_come_once():
-    with pytest.warns(NullModelWarning) as said:
-        solve(array_api_strict.asarray(X), Y, radius=50.0, fit_intercept=False)
-    assert [note.filename for note in said] == [__file__]
-
-
-def test_dask_arrays_are_read_in_chunks_by_the_estimator_too():
-    data, labels = da.from_array(X, chunks=(25, D)), da.from_array(Y, chunks=25)
-    model = RobustLinearSVC().fit(data, labels)
-    assert not hasattr(model, "support_")  # which takes all rows at once
-    np.testing.assert_allclose(model.coef_, FITTED.coef_, atol=1e-2)

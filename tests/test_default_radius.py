@@ -8,7 +8,6 @@ import inspect
 import json
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -44,7 +43,6 @@ SCALES = np.array([0.1, 0.3, 0.05])
 ERRORS = (SCALES * RNG.uniform(0.5, 1.5, size=(N, D))).round(3)
 MATRIX = np.diag(SCALES**2) + 0.001
 EACH = MATRIX * RNG.uniform(0.5, 1.5, size=(N, 1, 1))
-FRAME = pd.DataFrame(X, columns=NAMES)
 
 #: What is said about noise that all samples share, and the radius that goes with it.
 SHARED = {
@@ -62,13 +60,6 @@ SHARED = {
     "factor": ({"noise": Correlated.from_factor(np.diag(SCALES))}, 1.0),
     "Box": ({"noise": Box(SCALES)}, 1.0),
     "CrossPolytope": ({"noise": CrossPolytope(SCALES)}, 1.0),
-}
-#: The same where features have names.
-NAMED = {
-    "Series of scales": {"noise": pd.Series(SCALES, index=NAMES)},
-    "dict of scales": {"noise": dict(zip(NAMES, SCALES, strict=True))},
-    "frame of a covariance": {"noise": pd.DataFrame(MATRIX, NAMES, NAMES)},
-    "Box by name": {"noise": Box(pd.Series(SCALES, index=NAMES))},
 }
 #: Error bars of every sample.
 BARS = {
@@ -164,15 +155,6 @@ def test_all_train_with_the_same_radius_by_default(train, said):
     assert train(stated) == expected
 
 
-@pytest.mark.parametrize("said", NAMED)
-def test_scales_by_name_are_scales(said):
-    stated = NAMED[said]
-    assert RobustLinearSVC(**stated).fit(FRAME, Y).radius_ == 1
-    assert RobustLinearSVCCV([1.0], **stated, cv=2).fit(FRAME, Y).radius_ == 1
-    assert by_solve(stated, (FRAME, Y)) == 1
-    assert path(FRAME, Y, Cs=[1.0], **stated).radii.tolist() == [1]
-
-
 # -- data that is read in chunks -------------------------------------------------------
 
 
@@ -246,13 +228,6 @@ def test_behind_true_features_it_is_the_model_of_measured_svc():
     assert not np.allclose(stated[-1].coef_, short.coef_, rtol=0.05)
 
 
-def test_steps_behind_true_features_do_not_change_the_rule():
-    values, y, errors = measured(100)
-    steps = TrueFeatures(), StandardScaler(), RobustLinearSVC()
-    model = make_robust_pipeline(*steps).fit(values, y, robustlinearsvc__X_err=errors)
-    assert model[-1].radius_ == 0
-
-
 def test_a_search_behind_true_features_tries_0_by_default():
     values, y, errors = measured(100)
     search = RobustLinearSVCCV([0.1, 1.0], cv=2)
@@ -297,12 +272,6 @@ def test_a_model_that_states_scales_is_no_ordinary_svm():
     assert "ordinary" in repr(clone(model).set_params(radius=0.0))
     assert "ordinary" in repr(RobustLinearSVC(noise="linf"))
     assert "ordinary" in repr(RobustLinearSVC(noise=Linf()))
-
-
-def test_a_model_is_judged_by_the_radius_it_was_trained_with():
-    model = RobustLinearSVC(noise=4 * SCALES).fit(X, Y)
-    assert model.robust_score(X, Y) == model.robust_score(X, Y, 1.0)
-    assert model.robust_score(X, Y) < model.score(X, Y)
 
 
 # -- the command line ------------------------------------------------------------------

@@ -135,7 +135,7 @@ def test_predict_and_certify_give_what_the_model_gives(fitted):
     )
     done = run(
         "certify", "model.wideberth", "data.csv", "--out", "rows.csv", "--curve",
-        "curve.csv", "--at", "0", "0.5", "1.2", "--json", folder=folder,
+        "curve.csv", "--at", "0,0.5,1.2", "--json", folder=folder,
     )  # fmt: skip
     rows = read_csv((folder / "rows.csv").read_text())
     np.testing.assert_allclose(

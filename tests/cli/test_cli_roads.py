@@ -202,7 +202,7 @@ def test_radii_that_are_not_in_the_file_are_asked_for(here, said, capsys, road):
     model = load_model("m.wideberth").pipeline
     named = said("certify", "m.wideberth", "new.csv", "--radius-column", "other")
     assert named["certified_accuracy"] == model.robust_score(X, y, SIGMA)
-    given = said("certify", "m.wideberth", "new.csv", "--at", "0.1", "0.4")
+    given = said("certify", "m.wideberth", "new.csv", "--at", "0.1,0.4")
     assert given["certified_accuracy"] is None
     assert given["curve"]["certified_accuracy"] == [
         model.robust_score(X, y, radius) for radius in (0.1, 0.4)

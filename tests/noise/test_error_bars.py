@@ -1,27 +1,22 @@
 import itertools
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured
-from wideberth import critical_radius, path, screen, solve
+from wideberth import critical_radius, screen, solve
 from wideberth.noise import (
     Boxes,
     Covariances,
     Ellipsoids,
     SumOfEllipsoids,
 )
-from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
-from wideberth.problem.rounding import well_inside
-from wideberth.problem.rows import as_rows, gamma
+from wideberth.problem.rows import gamma
 from wideberth.screening import Reduction, fold_samples
 from wideberth.screening.decisions import Partition
-from wideberth.solvers.conic import solve_conic
 
 INTERCEPTS = (None, 1.0, 0.0)
 CASES = list(itertools.product(FORMS, SPREADS))
@@ -60,19 +55,6 @@ def inside(problem, delta, slack=1e-9):
         if np.any(delta @ w > brute(problem, w) + slack * size):
             return False
     return True
-
-
-def gap_parts(problem, w, b, alpha, v, delta):
-    """P − D by the split of theory §8, with δ_i = delta."""
-    kappa = problem.radii * brute(problem, w)
-    u = 1 - problem.rows.margins(w) + kappa - (problem.y * b)
-    parts = problem.weights * np.maximum(u, 0) - alpha * u
-    noise = alpha * (kappa - delta @ w)
-    total = parts.sum() + 0.5 * np.sum((w - v) ** 2) + noise.sum()
-    if problem.intercept:
-        off = b - alpha @ problem.y / problem.intercept
-        total += 0.5 * problem.intercept * off**2
-    return total
 
 
 @pytest.mark.parametrize("k", range(len(CASES)))
@@ -122,19 +104,6 @@ def test_gradients_and_curvature_are_derivatives(k):
     assert np.abs(found - np.array(columns)).max() < 1e-5 * scale
 
 
-def test_a_covariance_on_the_axes_is_an_ellipsoid():
-    X, y, options = make_arguments(1, spread="some zero")
-    errors = options.pop("X_err")
-    one = Problem.from_data(X, y, X_err=errors, **options)
-    S = np.stack([np.diag(e**2) for e in errors])
-    other = Problem.from_data(X, y, X_err=S, **options)
-    w = np.array([1.0, -2.0, 0.5, 0.0])
-    np.testing.assert_allclose(other.noise.sets.supports(w), one.noise.sets.supports(w))
-    found = [solve(X, y, X_err=E, tol=1e-9, **options) for E in (errors, S)]
-    np.testing.assert_allclose(found[0].w, found[1].w, atol=1e-4)
-    assert abs(found[0].certificate.primal - found[1].certificate.primal) < 1e-7
-
-
 @pytest.mark.parametrize("k", range(len(CASES)))
 @pytest.mark.parametrize("intercept", INTERCEPTS[1:])
 def test_no_dual_value_exceeds_a_primal_one_and_the_gap_is_its_parts(k, intercept):
@@ -153,28 +122,6 @@ def test_no_dual_value_exceeds_a_primal_one_and_the_gap_is_its_parts(k, intercep
         for u in rng.normal(size=(50, d)):
             most = (dual.alpha * problem.radii) @ brute(problem, u)
             assert left @ u <= most * (1 + 1e-7) + dual.center_rounding * 10
-
-
-@pytest.mark.parametrize("form", ["ellipsoid", "covariance", "box"])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_the_gap_splits_into_parts_that_are_not_negative(form, intercept):
-    problem = make_measured(5, form=form, intercept=intercept, radii="random")
-    rng = np.random.default_rng(5)
-    alpha = problem.repair(problem.weights * rng.random(problem.n))
-    w, b = rng.normal(size=problem.rows.d), 0.3 * (intercept is not None)
-    at = rng.normal(size=problem.rows.d)
-    moves = problem.noise.sets.gradients(at)
-    delta = problem.radii[:, None] * moves
-    d = problem.rows.combine(alpha)
-    v = d - alpha @ delta
-    value = alpha.sum() - 0.5 * v @ v
-    if intercept:
-        value -= 0.5 * (alpha @ problem.y) ** 2 / intercept
-    expected = gap_parts(problem, w, b, alpha, v, delta)
-    assert abs(problem.at(w, b).value - value - expected) < 1e-10 * expected
-    # The best v is at least as short as that of this δ.
-    best = problem.dual_at(alpha, near=at)
-    assert best.value >= value - 1e-9
 
 
 @pytest.mark.parametrize("k", range(0, len(CASES), 3))
@@ -247,60 +194,6 @@ def test_the_model_dies_at_the_critical_radius(form, intercept):
 # -- rounding ---------------------------------------------------------------------------
 
 
-def exact_boxes(problem, w, b, alpha):
-    """P(w,b) and D(α) in rational numbers, for boxes."""
-    table = problem.noise.sets.table.X
-    E = [[Fraction(x) for x in row] for row in table]
-    Z = [
-        [Fraction(float(y)) * Fraction(float(x)) for x in row]
-        for row, y in zip(problem.rows.X, problem.y, strict=True)
-    ]
-    w, radii = [Fraction(x) for x in w], [Fraction(x) for x in problem.radii]
-    weights, alpha = (
-        [Fraction(float(x)) for x in part] for part in (problem.weights, alpha)
-    )
-    primal = sum(x * x for x in w) / 2
-    moves = []
-    for z, e, rho, c, y in zip(Z, E, radii, weights, problem.y, strict=True):
-        u = 1 - sum(map(lambda p, q: p * q, w, z)) - Fraction(float(y)) * Fraction(b)
-        u += rho * sum(map(lambda p, q: abs(p) * q, w, e))
-        primal += c * max(u, 0)
-    for j in range(len(w)):
-        d = sum(a * z[j] for a, z in zip(alpha, Z, strict=True))
-        pairs = zip(alpha, radii, E, strict=True)
-        t = sum(a * rho * e[j] for a, rho, e in pairs)
-        moves.append(max(abs(d) - t, 0))
-    dual = sum(alpha) - sum(x * x for x in moves) / 2
-    if problem.intercept:
-        penalty = Fraction(problem.intercept)
-        primal += penalty * Fraction(b) ** 2 / 2
-        labels = [Fraction(float(y)) for y in problem.y]
-        balance = sum(map(lambda a, y: a * y, alpha, labels))
-        dual -= balance * balance / (2 * penalty)
-    return primal, dual
-
-
-@pytest.mark.parametrize("k", range(24))
-def test_values_are_within_their_bounds_of_those_in_rational_numbers(k):
-    spread = SPREADS[k % len(SPREADS)]
-    problem = make_measured(
-        k,
-        n=12,
-        d=3,
-        form="box",
-        spread=spread,
-        radii="random",
-        intercept=(None, 2.0)[k % 2],
-    )
-    rng = np.random.default_rng(k)
-    alpha = problem.weights * rng.random(problem.n)
-    w, b = rng.normal(size=3), float(rng.normal()) if problem.intercept else 0.0
-    point, dual = problem.at(w, b), problem.dual_at(alpha)
-    primal, lower = exact_boxes(problem, w, b, alpha)
-    assert abs(Fraction(point.value) - primal) <= Fraction(point.rounding)
-    assert abs(Fraction(dual.value) - lower) <= Fraction(dual.rounding)
-
-
 @pytest.mark.parametrize("k", range(20))
 def test_values_of_lopsided_boxes_are_within_their_bounds(k):
     """The middle of a box is rounded, and counts."""
@@ -354,42 +247,6 @@ def test_values_are_within_their_bounds_of_those_of_many_digits(k):
         gaps = [abs(mp.mpf(float(a)) - r)
                 for a, r in zip(bars.supports(w), squares, strict=True)]  # fmt: skip
         assert all(g <= e for g, e in zip(gaps, np.broadcast_to(off, 10), strict=True))
-
-
-@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
-def test_a_pull_is_off_by_no_more_than_its_bound(form):
-    problem = make_measured(1, n=300, d=5, form=form, spread="decades", size=1e3)
-    rng, bars = np.random.default_rng(1), problem.noise.sets
-    w, a = rng.normal(size=5), rng.exponential(size=300)
-    sizes = bars.supports(w)
-    long = [x.astype(np.longdouble) for x in (w, a, sizes)]
-    if form == "covariance":
-        roots = bars.roots.astype(np.longdouble)
-        parts = (roots * long[0][None, :, None]).sum(axis=1)
-        images = (roots * parts[:, None, :]).sum(axis=2)
-    else:
-        images = bars.table.X.astype(np.longdouble) * long[0]
-    factors = long[1] / long[2]
-    if form == "box":
-        images, factors = bars.table.X.astype(np.longdouble) * np.sign(w), long[1]
-    exact = (factors[:, None] * images).sum(axis=0)
-    total = bars.sum(a, np.ones(300))
-    found = bars.pull(a, w, sizes) if bars.smooth else total.box(5) * np.sign(w)
-    off = np.linalg.norm((found - exact).astype(np.float64))
-    assert 0 < off <= bars.pull_rounding * (a @ bars.lipschitz(bars.d))
-    assert off <= total.rounding * total.lipschitz(problem.rows.d)
-
-
-def test_covariances_keep_their_digits_next_to_their_null_space():
-    rng = np.random.default_rng(0)
-    u = rng.normal(size=4)
-    across = rng.normal(size=4)
-    across -= u * (u @ across) / (u @ u)
-    bars = Covariances.of(np.outer(u, u)[None])
-    for shift in (1e-3, 1e-6, 1e-9):
-        w = across + shift * u
-        assert bars.supports(w)[0] == pytest.approx(shift * (u @ u), rel=1e-5)
-    assert bars.size_errors(across)[0] < 1e-12
 
 
 def singular_covariances():
@@ -548,67 +405,6 @@ def _scaled(errors, unit, form):
     return unit**2 * errors if form == "covariance" else unit * errors
 
 
-@pytest.mark.parametrize("power", [-60, 60])
-@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
-def test_the_critical_radius_is_a_number_without_units(form, power):
-    X, y, options = make_arguments(4, form=form)
-    del options["radius"]
-    errors, unit = options.pop("X_err"), 2.0**power
-    one = critical_radius(X, y, X_err=errors, **options)
-    two = critical_radius(
-        unit * X, y, C=unit**-2, X_err=_scaled(errors, unit, form), **options
-    )
-    assert two.upper == pytest.approx(one.upper, rel=3e-3)
-    assert two.lower == pytest.approx(one.lower, rel=3e-3)
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("shape", ["ellipsoid", "box"])
-def test_errors_that_all_samples_share_are_a_shape_of_noise(shape, intercept):
-    """E = ρ_iτ_j: ellipsoids are noise per feature, boxes in its units an ℓ∞ ball."""
-    X, y, _ = make_arguments(6, n=40)
-    rng = np.random.default_rng(6)
-    rho, tau = rng.uniform(0.0, 0.4, size=40), rng.uniform(0.5, 2.0, size=4)
-    rho[::5] = 0.0
-    if shape == "box":
-        tau[:] = 1.0
-    noise = tau if shape == "ellipsoid" else "linf"
-    common = {
-        "fit_intercept": intercept is not None,
-        "intercept_penalty": intercept or 0.0,
-    }
-    own = {"X_err": np.outer(rho, tau), "error_shape": shape} | common
-    shared = {"noise": noise, "radius": rho} | common
-    one, two = (solve(X, y, tol=1e-9, **how) for how in (own, shared))
-    assert abs(one.certificate.primal - two.certificate.primal) <= 1e-7
-    np.testing.assert_allclose(one.w, two.w, atol=1e-4)
-    np.testing.assert_array_less(0, one.certificate.dual)
-    w, alpha = two.w + 0.01, two.alpha
-    ours = wideberth.screen(X, y, w, alpha, C=1.0, **own)
-    theirs = wideberth.screen(X, y, w, alpha, C=1.0, test="separable", **shared)
-    assert not np.any(ours.removed & theirs.saturated)
-    assert not np.any(ours.saturated & theirs.removed)
-    margins = 1 - Problem.from_data(X, y, intercept=intercept, **{
-        "X_err": own["X_err"], "error_shape": shape}).at(two.w, two.b).slack  # fmt: skip
-    assert np.all(ours.lower <= margins + 1e-3)
-    assert np.all(ours.upper >= margins - 1e-3)
-    alike = {"X_err": np.outer(np.ones(40), tau), "error_shape": shape} | common
-    bracket = critical_radius(X, y, **alike)
-    other = critical_radius(X, y, noise=noise, **common)
-    assert bracket.lower <= other.upper * (1 + 1e-9)
-    assert bracket.upper >= other.lower * (1 - 1e-9)
-    assert bracket.width <= 3e-3
-
-
-def test_sparse_errors_are_those_of_the_same_dense_table():
-    for form in ("csr ellipsoid", "csr box"):
-        X, y, options = make_arguments(8, form=form)
-        errors = options.pop("X_err")
-        one = solve(X, y, X_err=errors, tol=1e-9, **options)
-        two = solve(X, y, X_err=errors.toarray(), tol=1e-9, **options)
-        np.testing.assert_allclose(one.w, two.w, atol=1e-5)
-
-
 @pytest.mark.parametrize("radius", [0.0, 0.3, 1.0, 2.5, "each"])
 def test_lopsided_boxes_are_boxes_about_a_middle_that_moves_with_the_radius(radius):
     X, y, options = make_arguments(8, form="lopsided")
@@ -634,23 +430,6 @@ def test_lopsided_boxes_are_boxes_about_a_middle_that_moves_with_the_radius(radi
     np.testing.assert_allclose(margins, problem.robust_margins(one.w), atol=1e-9)
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_middles_of_lopsided_boxes_move_along_a_path_of_radii(intercept):
-    X, y, options = make_arguments(8, form="lopsided", size=0.5)
-    del options["radius"]
-    options |= {"fit_intercept": intercept is not None}
-    options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-9}
-    for solver in ("newton", "conic"):
-        found = path(
-            X, y, Cs=[0.1, 1.0], radii=[0.2, 0.0, 1.5], solver=solver, **options
-        )
-        for point in found:
-            alone = solve(X, y, C=point.C, radius=point.radius, **options)
-            np.testing.assert_allclose(point.w, alone.w, atol=2e-4)
-            assert point.objective == pytest.approx(alone.primal, rel=1e-7)
-            assert point.converged
-
-
 def test_a_lopsided_box_is_judged_by_the_side_that_counts():
     # All samples may only be too small. The model that says so never dies.
     X = np.array([[1.0], [2.0], [-1.0], [-2.0]])
@@ -664,18 +443,6 @@ def test_a_lopsided_box_is_judged_by_the_side_that_counts():
     against = critical_radius(X, y, X_err=(up, down), **options)
     # Σz_i = 6, and the boxes take 2 + 2 + 3 + 3 of it.
     assert against.lower == against.upper == pytest.approx(0.6)
-
-
-@pytest.mark.parametrize("k", range(0, len(CASES), 4))
-def test_the_oracle_states_the_same_problem(k):
-    pytest.importorskip("cvxpy")
-    problem = case(k, n=15, radii="some zero", weights="some zero", intercept=1.0)
-    found = solve_conic(problem)
-    chosen = np.random.default_rng(k).random(problem.n) < 0.3
-    none, nan = np.zeros(problem.n, dtype=bool), np.full(problem.n, np.nan)
-    small = Reduction.of(problem).shrink(Partition(none, chosen, nan, nan)).problem
-    other = solve_conic(small)
-    assert found.certificate.primal <= problem.at(other.w, other.b).value + 1e-6
 
 
 @pytest.mark.parametrize("tall", [False, True])
@@ -702,30 +469,6 @@ def test_a_ball_that_is_said_to_be_inside_is(form):
         assert form.startswith("csr") or radius > 0
 
 
-@pytest.mark.parametrize("form", ["ellipsoid", "box"])
-def test_no_model_is_certain_only_well_inside_the_sets(form):
-    """d may move by its rounding, and the sum of the sets holds it still."""
-    certain = 0
-    for seed in range(30):
-        problem, rng = make_measured(seed, form=form), np.random.default_rng(seed)
-        alpha = problem.weights * rng.random(problem.n)
-        total, d = problem.noise.sum(alpha), problem.rows.combine(alpha)
-        edge = problem.null_bracket(alpha)[1]
-        for share in (0.1, 0.9, 1.1):
-            inside, error = d * share / edge, 0.3 * total.inscribed(problem.rows.d)
-            for off in (0.0, error, 4 * error):
-                said = well_inside(
-                    problem, inside, total, problem.dual_sums(alpha), off
-                )
-                u = rng.normal(size=(500, d.size))
-                u /= np.linalg.norm(u, axis=1)[:, None]
-                u = np.vstack((u, np.eye(d.size), -np.eye(d.size)))
-                held = all(v @ inside + off <= total.support(v) for v in u)
-                assert held or not said
-                certain += said
-    assert certain > 20
-
-
 def test_units_of_features_do_not_matter_to_covariances():
     """What a feature of small variance adds is there beside one of a huge one."""
     rng, units = np.random.default_rng(0), 10.0 ** np.array([-9.0, 0.0, 9.0])
@@ -735,30 +478,6 @@ def test_units_of_features_do_not_matter_to_covariances():
     for w in rng.normal(size=(20, 3)):
         expected = Covariances.of(plain).supports(w)
         np.testing.assert_allclose(bars.supports(w / units), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("form", ["ellipsoid", "box"])
-def test_arrays_of_another_library_have_the_same_values(form):
-    strict = pytest.importorskip("array_api_strict")
-    problem, rng = make_measured(3, form=form, intercept=0.0), np.random.default_rng(3)
-    w, alpha = rng.normal(size=problem.rows.d), problem.weights * 0.5
-    rows = as_rows(strict.asarray(problem.rows.X), strict.asarray(problem.y))
-    kind = Ellipsoids if form == "ellipsoid" else Boxes
-    table = problem.noise.sets.table.X
-    errors = strict.asarray(np.sqrt(table) if kind is Ellipsoids else table)
-    there = replace(
-        problem,
-        rows=rows,
-        weights=strict.asarray(problem.weights),
-        noise=Noise(kind.of(errors), strict.asarray(problem.radii)),
-    )
-    assert there.at(w, 0.1).value == pytest.approx(problem.at(w, 0.1).value, rel=1e-13)
-    found = there.dual_at(strict.asarray(alpha), near=w)
-    expected = problem.dual_at(alpha, near=w)
-    assert found.value == pytest.approx(expected.value, rel=1e-12)
-    assert found.rounding == pytest.approx(expected.rounding, rel=1e-6)
-    back = there.on_host()
-    assert back.at(w, 0.1).value == pytest.approx(problem.at(w, 0.1).value, rel=1e-13)
 
 
 def test_rounding_may_leave_the_curvature_singular():

@@ -1,6 +1,5 @@
 import itertools
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,22 +7,16 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import StandardScaler
 
 from wideberth import (
     Box,
     CrossPolytope,
     RobustLinearSVC,
     RobustLinearSVCCV,
-    make_robust_pipeline,
     path,
-    radius_from_std,
-    screen,
     solve,
 )
-from wideberth.estimators import carry_noise
 from wideberth.noise import (
     L1,
     L2,
@@ -34,7 +27,6 @@ from wideberth.noise import (
     as_shape,
 )
 from wideberth.noise.shapes import ellipsoid_of
-from wideberth.problem import Problem
 
 
 @st.composite
@@ -280,22 +272,10 @@ def test_what_noise_just_reaches_is_taken_away():
     np.testing.assert_array_equal(shape.prox(d, 5.0), [0.0, 0.0, 7.0])
 
 
-def test_zero_radius_changes_nothing():
-    d = np.array([1.0, -2.0, 3.0])
-    scaled = [kind([0.0, 1.0, 2.0]) for kind in (Ellipsoid, Box, CrossPolytope)]
-    for shape in (L2(), Linf(), L1(), *scaled):
-        np.testing.assert_array_equal(shape.prox(d, 0.0), d)
-
-
 def test_a_feature_without_noise_is_never_shrunk():
     for kind in (Ellipsoid, Box, CrossPolytope):
         shape = kind([0.0, 1.0])
         np.testing.assert_array_equal(shape.prox(np.array([3.0, 4.0]), 1e9), [3.0, 0.0])
-
-
-def test_an_ellipsoid_of_ones_is_the_euclidean_ball():
-    d, ball, ellipsoid = np.array([3.0, -4.0]), L2(), Ellipsoid(np.ones(2))
-    np.testing.assert_allclose(ellipsoid.prox(d, 2.0), ball.prox(d, 2.0), rtol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -392,60 +372,6 @@ def test_every_way_in_aligns_noise_with_the_columns(kind, library):
     same(grid.fit(frame, y).best_estimator_.coef_)
 
 
-@pytest.mark.parametrize("kind", ["series", "frame", "factor"])
-def test_pipelines_align_noise_with_the_raw_columns(kind):
-    X, y = table()
-    noise, plain = labelled(kind)
-    steps = StandardScaler().set_output(transform="pandas"), PCA(3)
-    found = make_robust_pipeline(*steps, RobustLinearSVC(radius=0.2, noise=noise))
-    expected = make_robust_pipeline(*steps, RobustLinearSVC(radius=0.2, noise=plain))
-    found.fit(X, y)
-    expected.fit(X, y)
-    np.testing.assert_allclose(
-        found.certified_radius(X), expected.certified_radius(X), rtol=1e-6
-    )
-    scaler = StandardScaler().fit(X)
-    carried, plainly = (carry_noise(part, scaler, X) for part in (noise, plain))
-    w = np.array([1.0, -2.0, 0.5, 0.3])
-    assert as_shape(carried, 4).support(w) == pytest.approx(
-        as_shape(plainly, 4).support(w)
-    )
-
-
-@pytest.mark.parametrize("kind", ["series", "dict", "frame"])
-def test_files_and_collections_align_noise_with_their_columns(kind, tmp_path):
-    X, y = table()
-    noise, plain = labelled(kind)
-    expected = solve(
-        X.to_numpy(), y, noise=plain, radius=0.3, tol=1e-8, fit_intercept=False
-    )
-    X.assign(label=y.astype(float)).to_parquet(tmp_path / "table.parquet")
-    options = {"noise": noise, "radius": 0.3, "tol": 1e-8, "fit_intercept": False}
-    stored = solve(str(tmp_path / "table.parquet"), "label", **options)
-    spread = solve(
-        dd.from_pandas(X, npartitions=3),
-        dd.from_pandas(pd.Series(y.astype(float)), npartitions=3),
-        **options,
-    )
-    for found in (stored, spread):
-        np.testing.assert_allclose(found.w, expected.w, rtol=1e-3, atol=1e-4)
-    model = RobustLinearSVC(**options)
-    model.fit(str(tmp_path / "table.parquet"), "label")
-    np.testing.assert_allclose(model.coef_[0], expected.w, rtol=1e-3, atol=1e-4)
-
-
-def test_problems_and_screening_align_scales():
-    X, y = table()
-    noise, plain = labelled("series")
-    problem = Problem.from_data(X, y, noise=noise)
-    np.testing.assert_array_equal(problem.noise.sets.scales, plain)
-    w, alpha = np.ones(4), np.full(len(y), 0.5)
-    options = {"C": 1.0, "radius": 0.1}
-    found = screen(X, y, w, alpha, noise=noise, **options)
-    expected = screen(X.to_numpy(), y, w, alpha, noise=plain, **options)
-    np.testing.assert_array_equal(found.lower, expected.lower)
-
-
 @pytest.mark.parametrize(
     ("noise", "said"),
     [
@@ -485,11 +411,6 @@ def test_numbers_without_labels_are_in_the_order_of_the_features():
         np.testing.assert_array_equal(as_noise(noise, 4, NAMES).scales, SCALES)
     with pytest.raises(ValueError, match="labelled"):
         Ellipsoid(pd.Series(SCALES, index=NAMES))
-
-
-def test_radius_helpers_take_labelled_noise():
-    noise, plain = labelled("series")
-    assert radius_from_std(1.0, 4, noise=noise) == radius_from_std(1.0, 4, noise=plain)
 
 
 @pytest.mark.parametrize(

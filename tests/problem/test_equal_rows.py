@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import path, solve
+from wideberth import solve
 from wideberth.problem import Problem, merge
 from wideberth.problem.merge import distinct, group_weights, merge_equal_rows
 from wideberth.problem.rows import gamma
@@ -208,16 +208,6 @@ def test_without_an_intercept_the_mirror_image_of_the_other_class_is_equal():
 # -- when it is tried ------------------------------------------------------------------
 
 
-def test_rows_that_differ_cost_a_look_at_some(monkeypatch):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20_000, 3))
-    X[rng.random(20_000) < 0.4] = 0.0  # one frequent row is not worth while
-    monkeypatch.setattr(merge, "distinct", lambda problem: pytest.fail("looked"))
-    problem = Problem.from_data(X, np.where(rng.random(20_000) < 0.5, 1, -1))
-    assert merge_equal_rows(problem) is None
-    assert problem.rows.passes.count < 0.1
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_rows_that_are_there_twice_are_seen_wherever_they_are(seed):
     rng = np.random.default_rng(seed)
@@ -291,38 +281,6 @@ def test_a_search_carries_the_roundings_of_weights_along():
 
 
 # -- roads -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("penalised", [False, True])
-def test_a_path_gives_back_what_single_fits_do(penalised):
-    X, y, options, _ = repeated(2)
-    options["intercept_penalty"] = 1.0 if penalised else 0.0
-    Cs = [0.001, 0.01, 0.1]
-    found = path(X, y, Cs=Cs, keep_alphas=True, radii=[0.5, 1.0], **options)
-    assert found.alphas.shape == (2, 3, len(y))
-    assert sum(point.passes for point in found) < 12
-    for point in found:
-        radius, weights = point.radius * options["radius"], options["sample_weight"]
-        problem = on_all(X, y, options | {"radius": radius, "C": point.C})
-        alpha = point.alpha
-        assert np.all((alpha >= 0) & (alpha <= point.C * weights))
-        proof = problem.certificate(
-            problem.at(point.w, point.b), problem.dual_at(alpha)
-        )
-        assert proof.proves(1e-6)
-        assert proof.primal == pytest.approx(point.objective, rel=1e-10)
-        alone = solve(X, y, C=point.C, **options | {"radius": radius})
-        counts = point.removed + point.saturated, len(y) - alone.counts[0]
-        assert counts[0] == pytest.approx(counts[1], abs=0.1 * len(y))
-        assert point.removed >= np.count_nonzero(weights == 0)
-
-
-def test_a_warm_start_is_gathered():
-    X, y, options, _ = repeated(4)
-    cold = solve(X, y, **options)
-    warm = solve(X, y, **options, init=cold)
-    assert warm.converged
-    assert warm.n_iter == 0
 
 
 @pytest.mark.parametrize("intercept_penalty", [0.0, 1.0])

@@ -133,26 +133,6 @@ def test_dual_weights_are_asked_after_the_run(xp, monkeypatch):
     assert np.array_equal(host(state["dual_weights"]), host(found.alpha))
 
 
-def test_products_are_those_of_numpy(xp):
-    X, y = tall_data(500, 4)
-    here, there = as_rows(X, y), as_rows(xp.asarray(X), xp.asarray(y))
-    w, a = np.arange(4.0), np.linspace(0, 1, 500)
-    extras = np.stack([y, a], axis=1)
-    move = xp.asarray
-    pairs = [
-        (here.margins(w), there.margins(w)),
-        (here.combine(a), there.combine(move(a))),
-        (here.curvature(a), there.curvature(move(a))),
-        (here.curvature(a, extras), there.curvature(move(a), move(extras))),
-        (here.norms(), there.norms()),
-        (here.weighted_squares(w), there.weighted_squares(w)),
-        (here.table(extras), there.table(move(extras))),
-        (here.take(np.arange(9)).X, there.take(move(np.arange(9))).X),
-    ]
-    for mine, theirs in pairs:
-        np.testing.assert_allclose(mine, host(theirs), rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
 def test_a_problem_is_the_same_in_every_namespace(xp, intercept):
     X, y = tall_data(300, 3)

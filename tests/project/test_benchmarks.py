@@ -49,23 +49,6 @@ def test_the_guard_complains_of_a_count_that_grew(what, counted):
     assert f"{what} grew" in sentence
 
 
-def test_the_guard_forgives_one_more_newton_step(counted):
-    name = "breast cancer, newton, radius 0.05"
-    steps = counted[name]["calls"] / 6
-    more = {what: (1 + 1 / steps) * value for what, value in counted[name].items()}
-    assert guard.complaints(counted | {name: more}, counted) == []
-    far = {what: value + 12 for what, value in counted[name].items()}
-    assert guard.complaints(counted | {name: far}, counted) != []
-
-
-def test_the_guard_notices_that_it_has_grown_loose(counted):
-    stored = {
-        name: dict.fromkeys(c, 2 * max(c.values())) for name, c in counted.items()
-    }
-    assert guard.complaints(counted, stored) == []
-    assert len(guard.gains(counted, stored)) >= 2 * len(counted)
-
-
 def test_the_command_fails_with_a_sentence(counted, tmp_path, monkeypatch, capsys):
     name = next(iter(counted))
     tampered = counted | {name: counted[name] | {"calls": 1}}
@@ -162,24 +145,6 @@ def test_solvers_that_work_have_times_at_every_target(shown):
     assert (out / "convergence.png").stat().st_size > 10_000
 
 
-def test_results_can_be_shown_again_under_the_heading_of_their_run(shown):
-    _, printed, out = shown
-    before = (out / "table.md").read_text()
-    assert "`benchmarks.run --task fit" in before
-    (out / "table.md").unlink()
-    command = [sys.executable, "-m", "benchmarks.run", "--show", "--out", "out"]
-    again = subprocess.run(command, cwd=out.parent, capture_output=True, text=True)
-    assert (out / "table.md").read_text() == before
-    assert again.stdout.strip() in printed
-
-
-def test_a_data_set_that_is_not_there_is_shown_as_missing(shown):
-    problems, printed, out = shown
-    assert "| covtype, fit | no data |" in printed
-    assert problems["fit", "covtype"][""].ending == "no data"
-    assert "No data: no nowhere/covtype.npz" in (out / "table.md").read_text()
-
-
 def test_a_run_goes_on_behind_its_last_complete_problem(tmp_path):
     records = Records(tmp_path / "runs.csv")
     for data in ("spambase", "a9a"):
@@ -201,16 +166,6 @@ def test_processes_that_share_a_run_do_all_of_it_once(plan):
     for series in {p.series for p in plan.problems} - {()}:
         owners = [s for s in shards if any(p.series == series for p in s.problems)]
         assert len(owners) == 1
-
-
-@pytest.mark.parametrize("share", [3.0, 60.0, 1e6])
-def test_a_cell_keeps_to_its_share_of_the_time(share):
-    plan = PLANS["full"]
-    limits = plan.problems[0].limits(plan.limits, share)
-    assert limits.seconds * limits.ladder <= share / 3 * (1 + 1e-12)
-    repeats = (limits.repeats - 1) * len(limits.targets) * limits.quick
-    assert repeats <= share / 3 * (1 + 1e-12)
-    assert limits.first <= max(share / 3, 20.0)
 
 
 def test_the_loosest_tolerance_that_reaches_a_target_counts():

@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
 
-import wideberth
-from measured import FORMS, SPREADS, make_arguments, make_measured, random_measured
+from measured import FORMS, SPREADS, make_measured
 from safety import Reference, examine, examine_carried, examine_measured
 from wideberth.noise import Covariances
 from wideberth.problem import Pair, Problem
-from wideberth.screening import Screener, screen_points
+from wideberth.screening import screen_points
 from wideberth.screening.regions import REGIONS, Region
 from wideberth.screening.tests import TESTS, nameable_tests, quick_test
 
@@ -155,51 +154,3 @@ def test_sets_per_sample_have_two_tests():
     for name in ("tilted", "ellipsoid"):
         with pytest.raises(ValueError, match="does not apply"):
             screen_points(problem, pair, test=name)
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_screen_decides_as_the_solution_has_it(form, intercept):
-    X, y, options = make_arguments(21, form=form, n=40, radii="random")
-    common = options | {
-        "fit_intercept": intercept is not None,
-        "intercept_penalty": intercept or 0.0,
-    }
-    found = wideberth.solve(X, y, tol=1e-10, quiet=True, **common)
-    rng = np.random.default_rng(0)
-    for level in (1e-5, 1e-2, 0.3):
-        w = found.w + level * rng.normal(size=found.w.size)
-        alpha = np.clip(found.alpha + level * rng.normal(size=40), 0, 1)
-        for region in REGIONS:
-            for test in (None, "separable", "tangent"):
-                told = wideberth.screen(
-                    X, y, w, alpha, C=1.0, region=region, test=test, **common
-                )
-                assert np.all(found.alpha[told.removed] < 1e-4)
-                assert np.all(found.alpha[told.saturated] > 1 - 1e-4)
-        if level == 1e-5:
-            assert told.counts[0] < 40
-
-
-def test_a_screener_shrinks_and_keeps_the_optimum():
-    for seed in range(12):
-        rng = np.random.default_rng([seed, 1])
-        problem = random_measured(seed, rng)
-        reference = Reference(problem)
-        if not reference.exact:
-            continue
-        screener = Screener(problem)
-        w = reference.w * (1 + 1e-3)
-        dual = problem.dual_at(reference.alpha, near=reference.w)
-        kept = np.arange(problem.n)[problem.weights > 0]
-        small = screener.problem
-        pair = Pair(small.at(w, reference.b), small.dual_at(dual.alpha[kept], near=w))
-        screener.update(pair)
-        small = screener.problem
-        if small.folded is None:
-            continue
-        part = small.at(reference.w, reference.b)
-        error = part.rounding + reference.point.rounding + 3 * reference.gap
-        assert abs(part.value - reference.point.value) <= error
-        again = small.dual_at(reference.alpha[screener.reduction.free], near=w)
-        assert again.value <= reference.point.value + again.rounding

@@ -1,7 +1,5 @@
 """Data that is read in chunks is the data that was passed, at every read."""
 
-import os
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,7 +8,6 @@ from wideberth import RobustLinearSVC, solve
 from wideberth.data import DataError, open_data
 from wideberth.data.samples import Samples, checksum
 from wideberth.data.sources import ChunkSource
-from wideberth.solvers.registry import get_solver
 
 N, D, SIZE = 3000, 4, 500
 OPTIONS = {"C": 0.1, "radius": 0.05, "random_state": 0, "fit_intercept": False}
@@ -81,24 +78,6 @@ def test_every_view_of_a_map_is_read_as_numpy_reads_it(
     chunks = list(source.map(lambda chunk: chunk.X))
     assert len(chunks) > 0
     np.testing.assert_array_equal(np.vstack(chunks), np.array(mapped))
-
-
-def test_a_map_stored_by_columns_with_an_offset_is_read(data, tmp_path, roomy):
-    path = tmp_path / "raw.bin"
-    path.write_bytes(b"header!!" * 3 + np.asfortranarray(data[0]).tobytes("F"))
-    mapped = np.memmap(path, float, "r", offset=24, shape=(N, D), order="F")
-    found = solve(mapped, data[1], memory=LITTLE, **OPTIONS)
-    same = solve(data[0], data[1], **OPTIONS)
-    assert found.primal == pytest.approx(same.primal, rel=2e-6)
-
-
-def test_a_map_outlives_the_name_of_its_file(data, tmp_path, roomy):
-    path = saved(tmp_path, data[0])
-    mapped = np.load(path, mmap_mode="r")
-    np.save(tmp_path / "new.npy", -data[0])
-    os.replace(tmp_path / "new.npy", path)
-    found = solve(mapped, data[1], memory=LITTLE, **OPTIONS)
-    np.testing.assert_allclose(found.w, solve(*data[:2], **OPTIONS).w, atol=1e-3)
 
 
 def test_a_map_without_labels_is_refused(data, tmp_path, roomy):
@@ -190,16 +169,6 @@ def test_chunks_that_change_between_reads_are_noticed(data, change, form):
     assert len(reads) == 4
 
 
-def test_a_file_that_is_written_while_it_is_read_is_noticed(data, tmp_path):
-    path = saved(tmp_path, data[0])
-
-    def write(entry):
-        np.save(path, 2 * data[0])
-
-    with pytest.raises(DataError, match=r"X.npy: the data changed"):
-        solve(path, data[1], callback=write, **OPTIONS)
-
-
 def test_a_map_that_is_written_to_while_it_is_read_is_noticed(data, tmp_path, roomy):
     mapped = np.load(saved(tmp_path, data[0]), mmap_mode="r+")
 
@@ -271,16 +240,6 @@ def test_a_checksum_tells_signs(shape, columns):
     assert checksum(Samples(X, y)) != checksum(Samples(other, y))
 
 
-def test_arrays_that_stay_in_memory_are_not_read_for_a_checksum(data, monkeypatch):
-    def taken(chunk):
-        raise AssertionError("all of the array was read")
-
-    monkeypatch.setattr("wideberth.data.sources.checksum", taken)
-    strict = pytest.importorskip("array_api_strict")
-    found = solve(*(strict.asarray(part[:300]) for part in data[:2]), C=0.1, quiet=True)
-    assert found.converged
-
-
 @pytest.mark.parametrize("penalty", [None, 0.0, 0.5])
 def test_dual_weights_never_exceed_the_weights(penalty, monkeypatch):
     monkeypatch.setattr(ChunkSource, "capacity", lambda self, *given: 1000)
@@ -310,19 +269,8 @@ def test_dual_weights_never_exceed_the_weights(penalty, monkeypatch):
     assert np.all((found.alpha >= 0) & (found.alpha <= 0.3 * weight))
 
 
-def test_a_solver_may_be_an_object_for_chunks_too(data):
-    X, y = data[0][:500], data[1][:500]
-    by_name = solve([(X, y)], solver="newton", **OPTIONS)
-    by_object = solve([(X, y)], solver=get_solver("newton"), **OPTIONS)
-    assert by_object.primal == by_name.primal
-    with pytest.raises(ValueError, match="solver='conic' needs the data in memory"):
-        solve([(X, y)], solver=get_solver("conic"), **OPTIONS)
-
-
 def test_more_features_than_their_matrices_have_room_for_are_refused(tmp_path):
     wide = tmp_path / "wide.svm"
     wide.write_text("1 1:0.5 3:1\n-1 2:1 16777216:2\n")
     with pytest.raises(DataError, match=r"16777216 features.*6\.76e\+06 GB.*memory"):
         solve(open_data(wide))
-    X = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=(2, 16_777_216))
-    assert solve(X, [1, -1]).converged  # as the sentence promises

@@ -11,7 +11,7 @@ from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Batches, FirstPass, Gather, part_of
 from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.sampling import SamplingError
-from wideberth.solvers.shrinking import Shrinking, fix_far_rows, nearest_width
+from wideberth.solvers.shrinking import Shrinking, fix_far_rows
 
 
 def far_off(n=20_000):
@@ -107,29 +107,6 @@ def test_one_problem_is_joined_of_the_rows_of_several():
 # -- the loop --------------------------------------------------------------------------
 
 
-def test_rows_that_were_settled_wrongly_stay_in_every_working_set(monkeypatch):
-    problem, start = far_off()
-    solve, seen, pinned = Driver.solve_part, [], []
-
-    def watched(self, work):
-        assert np.isin(pinned, work.problem and work.members[0]).all()
-        found = solve(self, work)
-        seen.append(len(pinned))
-        return found
-
-    gather = Driver._gather
-
-    def noted(self, question, solved):
-        work = gather(self, question, solved)
-        pinned.extend(work.crossed.get(0, []))
-        return work
-
-    monkeypatch.setattr(Driver, "solve_part", watched)
-    monkeypatch.setattr(Driver, "_gather", noted)
-    assert solve_in_memory(problem, Control(1e-6), start, 0.02).meets(1e-6)
-    assert max(seen) > 0
-
-
 def test_what_is_settled_does_not_bear_on_the_answer():
     problem, start = far_off()
     best = solve_in_memory(problem, Control(1e-9))
@@ -187,13 +164,6 @@ def test_a_sample_leaves_bands_that_hold_the_rows_that_cross():
     assert crossed.any()
     assert np.mean(near[crossed]) > 0.99
     assert near.mean() < 0.5
-
-
-def test_the_width_of_a_share_of_the_rows():
-    slack = np.linspace(-1.0, 1.0, 201)
-    for share in (0.1, 0.5):
-        near = np.abs(slack) <= nearest_width(slack, share)
-        assert near.mean() == pytest.approx(share, abs=0.02)
 
 
 def test_a_problem_without_weights_is_solved():

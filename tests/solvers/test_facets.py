@@ -271,18 +271,3 @@ def test_features_taken_in_on_the_way_change_no_value(shape, intercept):
     best = solve(X, y, tol=1e-9, **options, **intercept_options(intercept))
     value = whole.at(engine.w, engine.b).value
     assert value == pytest.approx(best.primal, rel=1e-7)
-
-
-def test_a_copy_of_the_engine_stays_where_it_was():
-    X, y, options = make_arguments(14)
-    engine = InteriorPoint(Problem.from_data(X, y, **options))
-    engine.step()
-    copy = engine.copied()
-    x, k = copy.x.copy(), copy.block.k.copy()
-    for _ in range(3):
-        engine.step()
-    assert np.array_equal(copy.x, x)
-    assert np.array_equal(copy.block.k, k)
-    for _ in range(3):
-        copy.step()
-    assert np.array_equal(copy.x, engine.x)

@@ -124,19 +124,18 @@ def test_the_bound_on_rounding_covers_that_of_the_means():
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
 @pytest.mark.parametrize("noise", ["l2", "levels"])
-@pytest.mark.parametrize("seed", range(2))
-def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
+def test_rows_near_the_margin_need_not_fit(intercept, noise, monkeypatch):
     formed, form = [], Groups.joined
     monkeypatch.setattr(
         Groups, "joined", lambda *given: formed.append(given) or form(*given)
     )
-    rng = np.random.default_rng(seed)
-    n, d = 20_000, 4
+    rng = np.random.default_rng(0)
+    n, d = 8_000, 4
     X, y, weight, radius = weighted_data(rng, n, d)
     shape = as_noise("l2" if noise == "l2" else rng.uniform(0.1, 2, d), d)
-    source = Held((X, y, weight, radius), 300, 2_500)
+    source = Held((X, y, weight, radius), 300, 1_000)
     terms, control = Terms(d, 0.05, 0.0, shape, intercept), Control(1e-5)
-    found = searched(source, terms, control, random_state=seed)
+    found = searched(source, terms, control, random_state=0)
     assert formed
     assert found.w.any()
     assert found.certificate.proves(1e-5)
@@ -154,26 +153,6 @@ def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
     assert found.certificate.primal == pytest.approx(exact.primal, rel=2e-5)
     # Of a sample as many rows are handed over as are expected to fit.
     assert max(entry["free"] for entry in control.trace[:-1]) <= 1.5 * 300
-
-
-@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_samples_of_rows_near_the_margin_take_few_reads_in_little_room(
-    intercept, sparse
-):
-    X, y = tall_data(40_000, 5)
-    arrays = (sp.csr_array(X) if sparse else X), y
-    terms = Terms(5, 1.0, 0.05, as_noise("l2", 5), intercept)
-    control = Control(1e-5)
-    found = searched(Held(arrays, 800, 5_000), terms, control)
-    assert not found.grouped
-    assert found.certificate.proves(1e-5)
-    assert found.reads <= 20
-    assert max(entry["free"] for entry in control.trace[:-1]) <= 800
-    problem = Problem.from_data(X, y, C=1.0, radius=0.05, intercept=intercept)
-    assert problem.gap(found.w, found.b, found.alpha) == pytest.approx(
-        found.certificate.gap, abs=1e-9 * found.certificate.primal
-    )
 
 
 def test_rows_settled_wrongly_end_the_rounds_at_a_negative_value():

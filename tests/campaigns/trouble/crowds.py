@@ -1,8 +1,7 @@
-"""Many at once: processes, threads, jobs within jobs."""
+"""Many at once: processes and threads."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -77,83 +76,6 @@ print(tries * len(names))
 """
 )
 
-_FILTERS = (
-    FITS_SCRIPT
-    + """
-# Whoever sets filters within a thread must not be able to lose those of the program.
-fits = ("search", "conic", "classes")
-for name in fits:
-    FITS[name]()
-
-def filters():  # scikit-learn compiles the patterns of those it puts back
-    text = lambda pattern: getattr(pattern, "pattern", pattern)
-    return [(f[0], text(f[1]), f[2], text(f[3])) for f in warnings.filters]
-
-before = filters(), warnings.showwarning
-with ThreadPoolExecutor(4) as pool:
-    for _ in range(int(sys.argv[1])):
-        list(pool.map(lambda name: FITS[name](), fits * 4))
-assert filters() == before[0], filters()
-assert warnings.showwarning is before[1]
-"""
-)
-
-_JOBS = (
-    FITS_SCRIPT
-    + """
-import joblib
-if __name__ == "__main__":
-    classes, search = RobustLinearSVC(**steered), RobustLinearSVCCV(Cs=4, cv=3, solver_options={"random_state": 0})
-    expected = classes.fit(X, several).coef_, search.fit(X, several).coef_
-    count = 0
-    for backend in ("loky", "threading", "multiprocessing"):
-        with joblib.parallel_config(backend=backend):
-            for jobs in (2, -1):
-                found = (
-                    RobustLinearSVC(**steered, n_jobs=jobs).fit(X, several).coef_,
-                    RobustLinearSVCCV(Cs=4, cv=3, solver_options={"random_state": 0}, n_jobs=jobs).fit(X, several).coef_,
-                )
-                for ours, theirs in zip(found, expected):
-                    assert ours.tobytes() == theirs.tobytes(), (backend, jobs)
-                    count += 1
-    print(count)
-"""
-)
-
-_NESTED = (
-    FITS_SCRIPT
-    + """
-import json, time
-from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV
-from threadpoolctl import threadpool_info
-
-def threads():
-    return int(next(line for line in open("/proc/self/status") if line.startswith("Threads")).split()[1])
-
-def score(model, X, y):
-    pools = [pool["num_threads"] for pool in threadpool_info()]
-    with open(f"{sys.argv[1]}/{os.getpid()}", "a") as file:
-        file.write(json.dumps([max(pools), threads()]) + "\\n")
-    return accuracy_score(y, model.predict(X))
-
-if __name__ == "__main__":
-    RobustLinearSVCCV(Cs=4, cv=4, n_jobs=2, scoring=score).fit(X, y)
-    GridSearchCV(RobustLinearSVC(**steered), {"C": [0.1, 1, 10]}, cv=2, n_jobs=2, scoring=score).fit(X, several)
-    peak, stop = [threads()], threading.Event()
-    def watch():
-        while not stop.is_set():
-            peak.append(threads())
-            time.sleep(0.001)
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    RobustLinearSVC(**steered, n_jobs=2).fit(np.tile(X, (20, 1)), np.tile(several, 20))
-    stop.set()
-    watcher.join()
-    print(json.dumps([max(peak) - peak[0] - 1, os.cpu_count()]))
-"""
-)
-
 
 @check(tries=1)
 def fork_spawn_and_forkserver(tries: int) -> str:
@@ -170,50 +92,7 @@ def fork_spawn_and_forkserver(tries: int) -> str:
 @check(tries=6)
 def fits_in_threads(tries: int) -> str:
     count = int(child(_THREADS, tries))
-    child(_FILTERS, tries)
     return f"{count} fits on shared data, four at a time, bit-equal to those in turn"
-
-
-@check(tries=1)
-def jobs_of_every_backend(tries: int) -> str:
-    with tempfile.TemporaryDirectory() as place:
-        file = Path(place) / "jobs.py"
-        file.write_text(_JOBS)
-        count = int(
-            child(f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')")
-        )
-    return f"{count} fits by loky, threads and multiprocessing, bit-equal to one job"
-
-
-@check(tries=1)
-def jobs_within_jobs(tries: int) -> str:
-    """BLAS threads times processes are no more than the cores."""
-    with tempfile.TemporaryDirectory() as place:
-        file = Path(place) / "nested.py"
-        file.write_text(_NESTED)
-        os.mkdir(f"{place}/seen")
-        command = [sys.executable, str(file), f"{place}/seen"]
-        environment = {
-            n: v for n, v in os.environ.items() if not n.endswith("_NUM_THREADS")
-        }
-        environment["PYTHONPATH"] = str(TESTS)
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=300
-        )
-        assert done.returncode == 0, done.stderr
-        more, cores = json.loads(done.stdout)
-        seen = [
-            json.loads(line)
-            for log in Path(f"{place}/seen").iterdir()
-            for line in log.read_text().splitlines()
-        ]
-    most = max(pool for pool, _ in seen)
-    assert most <= max(cores // 2, 1), (
-        f"{most} threads of BLAS in each of 2 processes on {cores} cores"
-    )
-    # Two that work, three that hand out the work of joblib's pool.
-    assert more <= 2 + 3, f"{more} more threads for n_jobs=2 on {cores} cores"
-    return f"{most} BLAS thread in each of 2 workers on {cores} cores; n_jobs=2 adds {more} threads"
 
 
 _REPRODUCE = """

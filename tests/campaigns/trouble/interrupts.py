@@ -8,10 +8,11 @@ import signal
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from commands import EXECUTABLE, as_csv, two_classes
-from trouble import check, child, survivors
+from trouble import CHECKS, check, child, survivors
 
 #: Seconds from Ctrl-C to the end of what was interrupted, on however busy a machine;
 #: usually it is one.
@@ -148,49 +149,20 @@ def interrupt(kinds: str, tries: int) -> str:
     return f"{interrupted} interrupted, {finished} done before, {slowest:.2f} s at most"
 
 
-@check(tries=40)
-def Ctrl_C_during_a_fit(tries: int) -> str:
-    return interrupt("fit", tries)
-
-
-@check(tries=20)
-def Ctrl_C_during_coordinate_steps(tries: int) -> str:
-    return interrupt("coordinate", tries)
-
-
-@check(tries=40)
-def Ctrl_C_during_a_path(tries: int) -> str:
-    return interrupt("path", tries)
-
-
-@check(tries=40)
-def Ctrl_C_during_cross_validation(tries: int) -> str:
-    return interrupt("search", tries)
-
-
-@check(tries=8)
-def Ctrl_C_during_cross_validation_in_processes(tries: int) -> str:
-    return interrupt("search in processes", tries)
-
-
-@check(tries=30)
-def Ctrl_C_while_a_file_is_read(tries: int) -> str:
-    return interrupt("file", tries)
-
-
-@check(tries=30)
-def Ctrl_C_while_LIBSVM_text_is_read(tries: int) -> str:
-    return interrupt("text", tries)
-
-
-@check(tries=20)
-def Ctrl_C_on_Dask_threads(tries: int) -> str:
-    return interrupt("dask", tries)
-
-
-@check(tries=10)
-def Ctrl_C_on_a_Dask_cluster(tries: int) -> str:
-    return interrupt("cluster", tries)
+#: What is interrupted, its kind, and how often.
+_INTERRUPTED = {
+    "during a fit": ("fit", 40),
+    "during coordinate steps": ("coordinate", 20),
+    "during a path": ("path", 40),
+    "during cross-validation": ("search", 40),
+    "during cross-validation in processes": ("search in processes", 8),
+    "while a file is read": ("file", 30),
+    "while LIBSVM text is read": ("text", 30),
+    "on Dask threads": ("dask", 20),
+    "on a Dask cluster": ("cluster", 10),
+}
+for _name, (_kind, _tries) in _INTERRUPTED.items():
+    CHECKS[f"Ctrl-C {_name}"] = partial(interrupt, _kind), _tries
 
 
 # -- the command line --------------------------------------------------------------------
@@ -203,44 +175,15 @@ def _commands(folder: Path) -> dict[str, list[str]]:
     subprocess.run(
         [EXECUTABLE, *start.split()], cwd=folder, check=True, capture_output=True
     )
-    fit = "fit data.csv --target state --radius 0.2 --folds 3 --force --out model.wideberth"
-    return {
-        "fit": [*fit.split(), "--report", "r.html"],
-        "fit in pieces": [
-            *fit.replace("--folds 3", "--folds 0").split(),
-            "--memory",
-            "1GB",
-        ],
-        "path": [
-            "path",
-            "data.csv",
-            "--target",
-            "state",
-            "--points",
-            "8",
-            "--force",
-            "--out",
-            "p.csv",
-        ],
-        "predict": [
-            "predict",
-            "model.wideberth",
-            "data.csv",
-            "--force",
-            "--out",
-            "p.csv",
-        ],
-        "certify": [
-            "certify",
-            "model.wideberth",
-            "data.csv",
-            "--force",
-            "--out",
-            "p.csv",
-            "--curve",
-            "c.csv",
-        ],
+    fit = "fit data.csv --target state --radius 0.2 --force --out model.wideberth"
+    words = {
+        "fit": f"{fit} --folds 3 --report r.html",
+        "fit in pieces": f"{fit} --folds 0 --memory 1GB",
+        "path": "path data.csv --target state --points 8 --force --out p.csv",
+        "predict": "predict model.wideberth data.csv --force --out p.csv",
+        "certify": "certify model.wideberth data.csv --force --out p.csv --curve c.csv",
     }
+    return {name: line.split() for name, line in words.items()}
 
 
 def _read(folder: Path) -> dict[str, bytes]:
