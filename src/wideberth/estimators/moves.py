@@ -299,9 +299,8 @@ def _projected(step):
 
 def _kept(step: SimpleImputer) -> np.ndarray:
     """The columns that an imputer hands on: those that it has a value for."""
-    empty = [is_missing(value) for value in step.statistics_]
-    everything = step.keep_empty_features or step.strategy == "constant"
-    return np.flatnonzero(~np.array(empty) | everything)
+    empty = [is_missing(value) or value != value for value in step.statistics_]
+    return np.flatnonzero(~np.array(empty) | step.keep_empty_features)
 
 
 _MATRICES: dict[type, Callable[[Any], Any]] = {
@@ -451,28 +450,25 @@ def exact_columns(transformer, X) -> np.ndarray:
 
 def text_columns(X) -> np.ndarray:
     """A mask of the columns whose entries are not numbers; none of what is no table."""
-    if hasattr(X, "columns"):
-        columns = [_safe_indexing(X, j, axis=1) for j in range(X.shape[1])]
-        return np.array([not _holds_numbers(column) for column in columns], dtype=bool)
-    array = X if sp.issparse(X) else np.asarray(X)
-    if sp.issparse(X) or array.ndim != 2 or array.dtype.kind != "O":
-        return np.zeros(array.shape[1] if array.ndim == 2 else 0, dtype=bool)
-    return np.array([not _holds_numbers(column) for column in array.T], dtype=bool)
+    if sp.issparse(X):
+        return np.zeros(X.shape[1], dtype=bool)
+    X = X if hasattr(X, "columns") else np.asarray(X)
+    if len(X.shape) != 2 or is_numeric(getattr(X, "dtype", None)):
+        return np.zeros(X.shape[1] if len(X.shape) == 2 else 0, dtype=bool)
+    columns = (_safe_indexing(X, k, axis=1) for k in range(X.shape[1]))
+    return np.array([not _holds_numbers(column) for column in columns], dtype=bool)
 
 
 def _holds_numbers(column) -> bool:
-    """Whether a column of a frame, or an array of objects, holds real numbers alone.
+    """Whether a column holds numbers alone; cells may be missing, categories are not.
 
-    Cells may be missing. Categories are no numbers, even if they look like some.
+    Objects are looked at one by one.
     """
-    dtype = getattr(column, "dtype", None)
-    if is_numeric(dtype) or getattr(dtype, "kind", "O") != "O":
-        return is_numeric(dtype)
-    if not isinstance(dtype, np.dtype):  # of pandas: text or categories
-        return False
+    if not isinstance(column.dtype, np.dtype) or column.dtype != object:
+        return is_numeric(column.dtype)
     return all(
         isinstance(value, numbers.Real | Decimal) or is_missing(value)
-        for value in np.asarray(column).flat
+        for value in np.asarray(column)
     )
 
 

@@ -30,7 +30,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
@@ -48,6 +50,7 @@ from wideberth.noise import (
     Boxes,
     Covariances,
     ErrorBars,
+    Shape,
     align_noise,
     as_shape,
     is_covariance,
@@ -113,22 +116,17 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     Text, and what a `ColumnTransformer` encodes as categories, does not move.
 
     **Steps** must be linear: transform(x + δ) = transform(x) + Aδ for every x and δ.
-    Known are the scalers, `PCA`, `IncrementalPCA`, `TruncatedSVD`, `FastICA`, random
-    projections, `LinearDiscriminantAnalysis`, `NeighborhoodComponentsAnalysis`, every
-    feature selection, `SimpleImputer`, `MissingIndicator`, `FunctionTransformer()`, and
-    `ColumnTransformer`, `FeatureUnion` and `Pipeline` of such. A step of your own says
-    so by a fitted attribute or property `linear_map_`: the matrix A, an array or sparse
-    matrix of shape (n_features_out, n_features_in). Every other step is refused by
-    name, unless all its columns are text or categories.
+    scikit-learn's are known, and a step of your own says so by a fitted attribute
+    `linear_map_`: the matrix A, an array or sparse matrix of shape (n_features_out,
+    n_features_in). Every other step is refused by name, unless all its columns are
+    text or categories. The page on noise has a table of steps and an example.
 
-    With error_shape="box" steps may also be monotone in every feature: logarithms and
-    other functions of NumPy in a `FunctionTransformer`, `PowerTransformer`,
-    `QuantileTransformer`, `KBinsDiscretizer(encode="ordinal")`, `Binarizer`, scalers
-    that clip, and a `ColumnTransformer` of such and of scalers. A radius then grows the
-    intervals of raw data, before the steps, and `certified_radius` is the largest
-    factor on them. Intervals that lead where a step is not defined are refused in
-    training; `certified_radius` ends there, and to `robust_score` they are not right.
-    The classifier is a `RobustLinearSVC` then; search with `GridSearchCV`.
+    With error_shape="box" steps may also be monotone in every feature: logarithms,
+    `PowerTransformer`, scalers that clip, and so on. A radius then grows the intervals
+    of raw data, before the steps, and `certified_radius` is the largest factor on them.
+    Intervals that lead where a step is not defined are refused in training;
+    `certified_radius` ends there, and to `robust_score` they are not right. The
+    classifier is a `RobustLinearSVC` then; search with `GridSearchCV`.
 
     With `TrueFeatures` as a step, behind scalers say, errors and gaps (NaN) in raw
     units become posteriors of the true features, and the classifier is trained on
@@ -142,8 +140,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     Attributes
     ----------
     linear_map_ : CSR matrix of shape (n_transformed, n_features) or None
-        A of all steps before the classifier together: what they do to a move of the
-        raw data. None where one of them is only monotone.
+        A of all steps before the classifier; None where one is only monotone.
     noise_ : str, array, Noise or None
         The noise shape trained against, in raw units and in the order of the features;
         None where `X_err` gave every sample its own.
@@ -184,12 +181,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if X_err is not None:
             X_err = errors_in_memory(X_err, X)
         params = {key: value for key, value in params.items() if key not in names}
-        _check_asked_for(self, params)
+        own = _routed_to_last(self, params)
         with self._restored_on_failure():
             if place is not None:
                 self._fit_denoised(place, X, y, X_err, params)
             else:
-                self._fit_carried(X, y, X_err, params)
+                self._fit_carried(X, y, X_err, params, own)
         return self
 
     def _check(self, X, y, classifier) -> None:
@@ -213,56 +210,35 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "Leave transform_input at None."
             )
 
-    def _fit_carried(self, X, y, X_err, params: dict) -> None:
+    def _fit_carried(self, X, y, X_err, params: dict, own: dict) -> None:
         """Fit the steps, carry noise or error bars through them, fit the classifier."""
         name, classifier = self.steps[-1]
-        bars = None
+        bars, noise = None, None
         if X_err is not None:
             bars = _measured(X, X_err, classifier.error_shape)
-        ahead = Pipeline(
-            [*self.steps[:-1], (name, "passthrough")],
-            memory=self.memory,
-            verbose=self.verbose,
-        )
-        own = self._params_of_classifier(params)
+        options = {"memory": self.memory, "verbose": self.verbose}
+        ahead = Pipeline([*self.steps[:-1], (name, "passthrough")], **options)
         try:
             Z = ahead.fit_transform(X, y, **consumed(ahead, params))
             self.steps = [*ahead.steps[:-1], self.steps[-1]]
             chain, exact = chain_of(ahead, X), exact_columns(ahead, X)
-            noise = None
             if bars is None:
                 noise = _raw_noise(classifier.noise, X, exact)
                 _check_missing(X, noise)
-                changed = {"noise": _carried(noise, chain.matrix)}
-                size = "radii" if hasattr(classifier, "radii") else "radius"
-                if getattr(classifier, size) is None and own.get("radius") is None:
-                    changed[size] = default_radius(classifier.noise)
-                # Its parameters, in units of what it sees while it is fitted.
-                stated = {key: getattr(classifier, key) for key in changed}
-                vars(classifier).update(changed)
-                classifier.fit(Z, y, **own)
-                vars(classifier).update(stated)
+                _fit_against(_carried(noise, chain.matrix), classifier, Z, y, own)
             else:
                 _check_missing(X, bars)
-                _refuse_levels(_level_of(bars), exact, feature_names(X), "X_err")
+                _refuse_levels(bars, exact, feature_names(X))
                 if chain.bent is None:
                     classifier.fit(Z, y, **own, X_err=bars.carried(chain.matrix))
                 else:
-                    _fit_boxes(classifier, Z, y, own, RawBoxes.of(X, bars, chain))
+                    _fit_boxes(RawBoxes.of(X, bars, chain), classifier, Z, y, own)
         except ValueError as error:
             raise _naming_text(X, error) from error.__cause__
         bent = chain.bent is not None
         self.linear_map_ = None if bent else chain.matrix
         self.chain_ = chain if bent else None
         self.noise_, self.denoised_ = noise, None
-
-    def _params_of_classifier(self, params: dict) -> dict:
-        """Metadata for the last step."""
-        name = self.steps[-1][0]
-        if get_config()["enable_metadata_routing"]:
-            return dict(process_routing(self, "fit", **params)[name].fit)
-        start = f"{name}__"
-        return {k.removeprefix(start): v for k, v in params.items() if start in k}
 
     def _fit_denoised(self, k: int, X, y, X_err, params: dict) -> None:
         """Fit a pipeline whose step k is `TrueFeatures`; see `denoised.py`."""
@@ -284,14 +260,14 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     @contextmanager
     def _restored_on_failure(self):
         """If fit fails, restore every step's previous state."""
-        steps = self.steps
-        before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
+        steps, parts = self.steps, self.get_params().values()
+        before = [(p, vars(p).copy()) for p in parts if isinstance(p, BaseEstimator)]
         try:
             yield
         except BaseException:
             self.steps = steps
-            for step, state in before:
-                step.__dict__ = state
+            for part, state in before:
+                part.__dict__ = state
             raise
 
     #: Steps may fill them in; if none does they complain.
@@ -303,12 +279,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Or data that is read in chunks, once: a path, chunks, or what
-            `wideberth.open_data` returns, labels or not. For a Dask collection the
-            answer is a Dask array. `stream` hands answers over chunk by chunk.
-        X_err : error bars of these samples, in the units of X, optional
-            Scores are those of X as measured; behind `TrueFeatures` they depend on it.
+        X, X_err
+            As for `RobustLinearSVC.decision_function`, in raw units. Behind
+            `TrueFeatures` scores depend on the errors.
         **params
             As for `sklearn.pipeline.Pipeline.decision_function`.
 
@@ -398,17 +371,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
     @classmethod
     def around(cls, classifier) -> RobustPipeline:
-        """A pipeline of one fitted classifier and nothing before it.
-
-        Parameters
-        ----------
-        classifier : fitted RobustLinearSVC
-
-        Returns
-        -------
-        RobustPipeline
-            Fitted: it predicts what the classifier predicts.
-        """
+        """A fitted pipeline of one fitted `RobustLinearSVC` and nothing before it."""
         made = cls([(type(classifier).__name__.lower(), classifier)])
         made.linear_map_ = sp.eye_array(classifier.n_features_in_, format="csr")
         made.noise_ = classifier.noise_
@@ -443,21 +406,35 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         return self[-1], host(self[-1].coef_) @ self.linear_map_, self.noise_
 
 
-def _check_asked_for(pipeline: Pipeline, params: dict) -> None:
-    """Refuse metadata that no step asks for, as scikit-learn does."""
+def _routed_to_last(pipeline: Pipeline, params: dict) -> dict:
+    """Metadata for the last step; what no step asks for is refused."""
+    last = pipeline.steps[-1][0]
     if get_config()["enable_metadata_routing"]:
-        process_routing(pipeline, "fit", **params)
-        return
+        return dict(process_routing(pipeline, "fit", **params)[last].fit)
     names = {name for name, _ in pipeline.steps}
-    unknown = [key for key in params if key.partition("__")[0] not in names]
+    parts = {key: key.partition("__") for key in params}
+    unknown = [key for key, (name, _, _) in parts.items() if name not in names]
     if unknown:
         raise ValueError(
             f"fit got {unknown}, which name no step; give them as step__argument, "
             f"with one of the steps {sorted(names)}."
         )
+    return {arg: params[key] for key, (name, _, arg) in parts.items() if name == last}
 
 
-def _fit_boxes(classifier, Z, y, own: dict, boxes: RawBoxes) -> None:
+def _fit_against(noise, classifier, Z, y, own: dict) -> None:
+    """Train against noise in units of Z; parameters stay as the user stated them."""
+    changed = {"noise": noise}
+    size = "radii" if hasattr(classifier, "radii") else "radius"
+    if getattr(classifier, size) is None and own.get("radius") is None:
+        changed[size] = default_radius(classifier.noise)
+    stated = {key: getattr(classifier, key) for key in changed}
+    vars(classifier).update(changed)
+    classifier.fit(Z, y, **own)
+    vars(classifier).update(stated)
+
+
+def _fit_boxes(boxes: RawBoxes, classifier, Z, y, own: dict) -> None:
     """Train on the boxes of raw data that the radius makes, as they are behind steps.
 
     Those are lopsided boxes about the measurements, for radius 1.
@@ -515,29 +492,23 @@ def _carried(noise, linear: sp.csr_array):
 def _raw_noise(noise, X, exact: np.ndarray):
     """`noise` in the order of the columns of X, without any on the exact ones.
 
-    Labelled noise need not name those.
+    Noise that goes by name need not name those, and a norm has no level there.
     """
     names = feature_names(X)
     if not exact.any():
         return align_noise(noise, names)
-    own = None if names is None or isinstance(noise, str) else own_names(noise)
-    if own is not None and not {*own} >= {*names}:
-        kinds = [name for name, chosen in zip(names, exact, strict=True) if chosen]
-        if not {*kinds}.isdisjoint(own):
-            raise ValueError(
-                f"noise names some of {listed(kinds)}, which are categories, and not "
-                "all: leave them all out, or give 0 for each."
-            )
-        measured = [name for name in names if name not in kinds]
-        shape = as_shape(noise, len(measured), measured)
-    elif isinstance(noise, str):
-        shape = as_shape(noise, int((~exact).sum()))
-    else:
-        noise = align_noise(noise, names)
-        _refuse_levels(as_shape(noise, exact.size).support, exact, names, "noise")
-        return noise
-    into = sp.eye_array(exact.size, format="csr")[:, np.flatnonzero(~exact)]
-    return shape.carried(sp.csr_array(into)).as_parameter()
+    stated = np.ones(exact.size, dtype=bool)
+    own = None if isinstance(noise, str) else own_names(noise)
+    if isinstance(noise, str):
+        stated = ~exact
+    elif own is not None and names is not None:
+        stated = ~exact | [name in own for name in names]
+    places = np.flatnonzero(stated)
+    kept = None if names is None else [names[k] for k in places]
+    into = sp.eye_array(exact.size, format="csr")[:, places]
+    shape = as_shape(noise, len(places), kept).carried(sp.csr_array(into))
+    _refuse_levels(shape, exact, names)
+    return shape.as_parameter()
 
 
 def _measured(X, X_err, error_shape) -> ErrorBars:
@@ -572,9 +543,8 @@ def _check_missing(X, noise) -> None:
     if sp.issparse(X):
         missing = np.isnan(X.data)
     else:
-        moving = np.flatnonzero(~text_columns(X))
-        chosen = X.iloc[:, moving] if hasattr(X, "iloc") else np.asarray(X)[:, moving]
-        missing = np.isnan(np.asarray(chosen, dtype=np.float64))
+        measured = _safe_indexing(X, np.flatnonzero(~text_columns(X)), axis=1)
+        missing = np.isnan(np.asarray(measured, dtype=np.float64))
     if not np.any(missing):
         return
     raise ValueError(
@@ -584,21 +554,23 @@ def _check_missing(X, noise) -> None:
     )
 
 
-def _level_of(bars: ErrorBars):
-    """The largest error along a direction."""
-    return lambda unit: bars.carried(sp.csr_array(unit[None])).largest
-
-
-def _refuse_levels(level, exact: np.ndarray, names, what: str) -> None:
-    """Refuse noise or error bars, by their level, on columns that do not move."""
-    moved = np.array([level(unit) > 0 for unit in np.eye(exact.size)[exact]], bool)
-    if moved.any():
-        columns = np.flatnonzero(exact)[moved].tolist()
-        said = listed([k if names is None else names[k] for k in columns])
+def _refuse_levels(noise: Shape | ErrorBars, exact: np.ndarray, names) -> None:
+    """Refuse noise or error bars on columns that do not move."""
+    what = "X_err" if isinstance(noise, ErrorBars) else "noise"
+    moved = []
+    for k in np.flatnonzero(exact).tolist():
+        unit = np.eye(1, exact.size, k)
+        if isinstance(noise, ErrorBars):
+            level = noise.carried(sp.csr_array(unit)).largest
+        else:
+            level = noise.support(unit[0])
+        if level > 0:
+            moved.append(k if names is None else names[k])
+    if moved:
         raise ValueError(
-            f"{what} gives a level above 0 to {said}: text, or what the pipeline "
-            "encodes as categories, which small moves do not change. Give 0 there, or "
-            "leave such columns out where noise goes by name."
+            f"{what} gives a level above 0 to {listed(moved)}: text, or what the "
+            "pipeline encodes as categories, which small moves do not change. Give 0 "
+            "there, or leave such columns out where noise goes by name."
         )
 
 
