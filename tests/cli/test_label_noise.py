@@ -236,7 +236,7 @@ def test_more_classes_tell_what_each_leaves_out(folder):
     said = run(asked, folder=folder).stdout
     assert "1 row looks mislabelled; check it first" in said
     assert re.search(r"^ +32 +c +b ", said, re.MULTILINE)
-    assert re.search(r"left out   \d rows, over 3 classes set .*; a further step", said)
+    assert re.search(r"left out   \d rows, over 3 classes set .*, until", said)
 
 
 def test_a_class_that_the_model_gives_up_is_pointed_out(folder):

@@ -189,7 +189,7 @@ STEPS = {
     "pipelines of columns": (
         ColumnTransformer(
             [("a", make_pipeline(SimpleImputer(), PCA(2)), [3, 1, 0])],
-            remainder="passthrough",
+            remainder=make_pipeline("passthrough"),
         ),
         X,
         True,

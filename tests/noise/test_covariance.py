@@ -13,9 +13,6 @@ from wideberth.problem.changes import build_problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.rows import gamma
 from wideberth.problem.statement import Statement
-from wideberth.screening import fold_samples
-from wideberth.screening.regions import Region
-from wideberth.screening.tests import TESTS
 
 #: Digits of the exact values.
 mp.dps = 80
@@ -273,28 +270,13 @@ def test_values_cover_what_the_axes_are_off_by(signs, off):
             given.rows.take(kept),
             given.weights[kept],
             given.noise.take(kept),
-            folded=fold_samples(given, near.saturated),
+            folded=given.fold(near.saturated),
         )
         dual = reduced.dual_at(near.alpha[kept])
         assert dual.value - dual.rounding <= top
         point, slack = reduced.at(best.w), true.at(best.w).slack
         loss = slack[full].sum() + np.maximum(slack[kept], 0).sum()
         assert abs(point.value - loss - 0.5 * best.w @ best.w) <= point.rounding
-
-
-@pytest.mark.parametrize("signs", SIGNS)
-def test_bounds_cover_what_the_axes_are_off_by(signs):
-    """Over a region that is nearly a point they hold its true robust margins."""
-    for seed in range(3):
-        true, given = shifted(seed, signs, 1e-4)
-        w = optimum(true).w
-        margins, norm = true.robust_margins(w), float(np.linalg.norm(w))
-        center = given.rows.margins(w)
-        region = Region(w, 0.0, center, 1e-9, 1e-18, norm, anchor=(w, center))
-        lower, upper = TESTS["separable"](given, region)(slice(None))
-        assert np.all(lower <= margins)
-        assert np.all(margins <= upper)
-        assert np.all(upper - lower < 1e-2)
 
 
 def test_the_null_model_is_proven_only_where_the_true_noise_allows_it():

@@ -15,7 +15,7 @@ from wideberth.noise import (
 )
 from wideberth.problem import Problem
 from wideberth.problem.rows import gamma
-from wideberth.screening import Reduction, fold_samples
+from wideberth.screening import Reduction
 from wideberth.screening.decisions import Partition
 
 INTERCEPTS = (None, 1.0, 0.0)
@@ -124,26 +124,6 @@ def test_no_dual_value_exceeds_a_primal_one_and_the_gap_is_its_parts(k, intercep
             assert left @ u <= most * (1 + 1e-7) + dual.center_rounding * 10
 
 
-@pytest.mark.parametrize("k", range(0, len(CASES), 3))
-def test_the_shortest_v_is_nearly_found_and_never_shorter_than_it_is(k):
-    """Held against a cone program: max −½‖v‖² is a problem of its own."""
-    cp = pytest.importorskip("cvxpy")
-    problem, rng = case(k, n=8, d=3), np.random.default_rng(k)
-    alpha = problem.weights * rng.random(problem.n)
-    d, total = problem.rows.combine(alpha), problem.noise.sum(alpha)
-    w = cp.Variable(problem.rows.d)
-    noise = (alpha * problem.radii) @ problem.noise.sets.conic(cp, w)
-    program = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) - d @ w + noise))
-    program.solve(solver="CLARABEL")
-    exact = np.sqrt(max(-2 * program.value, 0.0))
-    size = np.linalg.norm(d) + total.lipschitz(d.size)
-    for near in (None, w.value, rng.normal(size=problem.rows.d)):
-        v = total.closest(d, near)
-        assert np.linalg.norm(v) >= exact - 1e-6 * size
-    near_enough = total.closest(d, w.value)
-    assert np.linalg.norm(near_enough) <= exact + 1e-3 * min(size, 1 + exact)
-
-
 def test_steps_that_overshoot_still_give_a_point_of_the_sets():
     """The next w may be longer where the last was: sizes are the larger of both."""
     rng = np.random.default_rng(0)
@@ -194,61 +174,6 @@ def test_the_model_dies_at_the_critical_radius(form, intercept):
 # -- rounding ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", range(20))
-def test_values_of_lopsided_boxes_are_within_their_bounds(k):
-    """The middle of a box is rounded, and counts."""
-    rng = np.random.default_rng(k)
-    how = {"form": "lopsided", "spread": SPREADS[k % len(SPREADS)]}
-    X, y, options = make_arguments(k, n=10, d=3, **how)
-    down, up = options["X_err"]
-    options["radius"] = 10.0 ** rng.uniform(-3, 6, size=10)
-    problem = Problem.from_data(X, y, **options)
-    alpha, w = problem.weights * rng.random(10), rng.normal(size=3)
-    point, dual = problem.at(w), problem.dual_at(alpha)
-    primal = sum(x * x for x in fractions(w)) / 2
-    d, t = [Fraction(0)] * 3, [Fraction(0)] * 3
-    for i, rho in enumerate(fractions(options["radius"])):
-        u, label, a = Fraction(1), int(y[i]), Fraction(alpha[i])
-        cells = zip(*map(fractions, (X[i], down[i], up[i], w)), strict=True)
-        for j, (x, below, above, v) in enumerate(cells):
-            middle, half = x + rho * (above - below) / 2, rho * (above + below) / 2
-            u += abs(v) * half - label * v * middle
-            d[j], t[j] = d[j] + a * label * middle, t[j] + a * half
-        primal += Fraction(float(problem.weights[i])) * max(u, 0)
-    rest = (max(abs(p) - q, 0) for p, q in zip(d, t, strict=True))
-    lower = sum(fractions(alpha)) - sum(x * x for x in rest) / 2
-    assert abs(Fraction(point.value) - primal) <= Fraction(point.rounding)
-    assert abs(Fraction(dual.value) - lower) <= Fraction(dual.rounding)
-
-
-@pytest.mark.parametrize("k", range(24))
-def test_values_are_within_their_bounds_of_those_of_many_digits(k):
-    mp = pytest.importorskip("mpmath")
-    form = ("ellipsoid", "covariance")[k % 2]
-    problem = make_measured(k, n=10, d=3, form=form, spread=SPREADS[k // 2 % 5])
-    rng, bars = np.random.default_rng(k), problem.noise.sets
-    w = rng.normal(size=3)
-    with mp.workdps(60):
-        x = mp.matrix(list(w))
-        value, squares = sum(t * t for t in x) / 2, []
-        for i in range(problem.n):
-            if form == "ellipsoid":
-                r = mp.sqrt(sum(mp.mpf(float(q)) * t * t
-                                for q, t in zip(bars.table.X[i], x, strict=True)))  # fmt: skip
-            else:
-                root = mp.matrix(bars.roots[i].tolist())
-                r = mp.norm(root.T * x)
-            z = [mp.mpf(float(problem.y[i] * t)) for t in problem.rows.X[i]]
-            u = 1 - sum(p * q for p, q in zip(z, x, strict=True)) + r
-            value += problem.weights[i] * max(u, mp.mpf(0))
-            squares.append(r)
-        assert abs(mp.mpf(problem.at(w).value) - value) <= problem.at(w).rounding
-        off = bars.support_errors(w) + gamma(20) * bars.supports(w)
-        gaps = [abs(mp.mpf(float(a)) - r)
-                for a, r in zip(bars.supports(w), squares, strict=True)]  # fmt: skip
-        assert all(g <= e for g, e in zip(gaps, np.broadcast_to(off, 10), strict=True))
-
-
 def singular_covariances():
     """Exact positive semidefinite matrices, singular or nearly so, as integers."""
     rng = np.random.default_rng(5)
@@ -282,26 +207,6 @@ def exact_support(S, w):
     assert square >= 0
     with mp.workdps(60):
         return mp.sqrt(mp.mpf(square.numerator) / square.denominator)
-
-
-def test_covariances_as_given_are_within_what_is_stated_of_their_factors():
-    rng = np.random.default_rng(6)
-    open_ones = 0
-    for S in singular_covariances():
-        bars = Covariances.of(S[None])
-        null = np.linalg.eigh(S)[1][:, 0]
-        for w in (rng.normal(size=len(S)), null, null + 1e-9 * rng.normal(size=len(S))):
-            r, off = bars.supports(w)[0], bars.support_errors(w)[0]
-            away = abs(exact_support(S, fractions(w)) - r)
-            assert away <= off + gamma(bars.d + 8) * r
-            assert (
-                away
-                <= (bars.axes_errors()[0] + 1e-14 * bars.lipschitz(bars.d)[0])
-                * (np.linalg.norm(w))
-                + gamma(bars.d + 8) * r
-            )
-            open_ones += away > 100 * bars.size_errors(w)[0]
-    assert open_ones > 50
 
 
 def test_a_covariance_of_full_rank_leaves_next_to_nothing_open():
@@ -360,19 +265,6 @@ def test_folded_samples_leave_all_values_as_they_are(k, intercept):
         scale = 1e-9 * (1 + abs(full.value) + problem.rows.norms().sum())
         assert abs(part.value - full.value) <= full.rounding + part.rounding + scale
         assert part.value <= problem.at(w, b).value + part.rounding
-
-
-def test_a_fold_reaches_as_far_as_its_samples():
-    problem = make_measured(2, spread="decades", radii="random")
-    chosen = np.arange(problem.n) % 2 == 0
-    reach = problem.noise.lipschitz(problem.rows.d)
-    chosen[np.argmax(reach)] = True
-    fold = fold_samples(problem, chosen)
-    assert fold.largest_lipschitz == reach[chosen].max()
-    rest = Reduction.of(problem).shrink(
-        Partition(~chosen & False, chosen, np.zeros(problem.n), np.zeros(problem.n))
-    )
-    assert rest.problem.largest_lipschitz == problem.largest_lipschitz
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -469,17 +361,6 @@ def test_a_ball_that_is_said_to_be_inside_is(form):
         assert form.startswith("csr") or radius > 0
 
 
-def test_units_of_features_do_not_matter_to_covariances():
-    """What a feature of small variance adds is there beside one of a huge one."""
-    rng, units = np.random.default_rng(0), 10.0 ** np.array([-9.0, 0.0, 9.0])
-    mixed = rng.normal(size=(5, 3, 3))
-    plain = mixed @ mixed.transpose(0, 2, 1)
-    bars = Covariances.of(plain * units[:, None] * units)
-    for w in rng.normal(size=(20, 3)):
-        expected = Covariances.of(plain).supports(w)
-        np.testing.assert_allclose(bars.supports(w / units), expected, rtol=1e-12)
-
-
 def test_rounding_may_leave_the_curvature_singular():
     """A set far larger than d leaves nothing of I: w itself is its null space."""
     bars, w = Ellipsoids.of(np.ones((1, 2))), np.ones(2)
@@ -487,32 +368,6 @@ def test_rounding_may_leave_the_curvature_singular():
     curvature = bars.curvature(np.array([1e30]), w, sizes[0])
     assert np.linalg.matrix_rank(np.eye(2) + curvature) == 1
     assert np.isfinite(total.newton_step(np.ones(2), w, sizes)).all()
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_carried_covariances_keep_a_bound_from_below(seed):
-    """r_i(w)² ≥ least_i‖t_i∘w‖², also where outputs cancel what features share."""
-    rng = np.random.default_rng(seed)
-    near = 1 - 10.0 ** -rng.uniform(1, 6, size=4)
-    matrices = np.array([[[1.0, c], [c, 1.0]] for c in near])
-    bars = Covariances.of(matrices)
-    for A in (np.eye(2), np.array([[1.0, -1.0], [1.0, 1.0]]), rng.normal(size=(2, 2))):
-        found = bars.carried(sp.csr_array(A))
-        for _ in range(50):
-            w = rng.normal(size=2)
-            sizes = np.square(found.scales * w).sum(axis=1)
-            assert (found.least * sizes <= found.supports(w) ** 2 * (1 + 1e-9)).all()
-
-
-def test_what_factors_leave_open_is_at_least_what_they_leave_open_at_the_point():
-    e = 2.0**-40
-    bars = Covariances.of(np.array([[[1.0, 1 - e], [1 - e, 1.0]]] * 3))
-    a = np.array([1.0, 2.0, 0.5])
-    total = SumOfEllipsoids(((bars, a),))
-    for v in (np.array([1.0, -1.0]), np.array([1.0, 1.0]), np.zeros(2)):
-        value, center = total.left_open(v, 0.1)
-        assert value >= a @ bars.open_errors(v, 0.1) > 0
-        assert center >= a @ bars.axes_errors() > 0
 
 
 def test_margins_in_lopsided_boxes_fall_by_the_side_against_them():

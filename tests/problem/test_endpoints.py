@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from problems import INTERCEPTS, make_problem, problems
-from safety import parameters
 from wideberth import Box, CrossPolytope, NullModelWarning, solve
 from wideberth.problem import Problem, changes
 from wideberth.problem.endpoints import (
@@ -74,35 +72,6 @@ def test_rounding_is_not_taken_for_a_model(seed):
         oddity="constant column", separation=0.0,
     )  # fmt: skip
     assert critical_radius(problem).lower == 0
-
-
-@given(
-    st.integers(0, 2**32 - 1),
-    st.sampled_from((*INTERCEPTS, 5.0)),
-    st.sampled_from([None, "tiny class", "duplicates"]),
-)
-@settings(max_examples=40)
-def test_the_best_value_is_that_of_the_null_model_from_the_critical_scale_on(
-    seed, intercept, oddity
-):
-    problem = make_problem(
-        seed, n=15, d=2, intercept=intercept, oddity=oddity,
-        radius_decades=3, weights="random",
-    )  # fmt: skip
-    bracket = critical_scale(problem, tol=1e-4, max_iter=500)
-    beyond = ((1.001 * bracket.upper, True), (5 * bracket.upper, True))
-    for t, null in ((0.9 * bracket.lower, False), *beyond):
-        there = problem.with_radii(t * problem.radii)
-        found = solve(there.rows.X, there.y, quiet=True, tol=1e-9, **parameters(there))
-        nothing = there.at(np.zeros(2)).value
-        assert found.primal <= nothing * (1 + 1e-9)
-        if null:
-            assert found.primal >= nothing * (1 - 1e-8)
-            alpha = null_certificate(there)
-            if alpha is not None:
-                assert there.dual_at(alpha).value == pytest.approx(nothing, rel=1e-9)
-        elif t > 0:
-            assert found.primal < nothing * (1 - 1e-8)
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -206,24 +175,6 @@ def test_a_penalty_leaves_no_model_exactly_from_the_closed_form_on(shape, interc
     assert (1 - 1e-11) * scale < start < scale  # null there whatever rounding does
 
 
-@pytest.mark.parametrize("shape", NOISY)
-def test_the_critical_radius_is_less_under_a_penalty(shape):
-    problem = make_problem(5, n=40, d=4, shape="l2")
-    X, y, noise = problem.rows.X, problem.y, NOISY[shape]
-    options = {"noise": noise, "C": 0.5, "fit_intercept": False}
-    problem = Problem.from_data(X, y, C=0.5, noise=noise, radius=0.0)
-    c, largest = problem.weights, in_closed_form(problem)
-    for share in (0.1, 0.7):
-        bracket = critical_radius(X, y, norm_penalty=share * largest, **options)
-        expected = (1 - share) * largest / c.sum()
-        assert bracket.lower == bracket.upper == pytest.approx(expected, rel=1e-12)
-        for factor in (0.99, 1.01):
-            how = options | {"norm_penalty": share * largest, "quiet": True}
-            found = solve(X, y, radius=factor * expected, **how)
-            assert found.w.any() == (factor < 1)
-    assert critical_radius(X, y, norm_penalty=1.01 * largest, **options).upper == 0.0
-
-
 @pytest.mark.parametrize("shape", ["l2", "linf", "l1", "box"])
 @pytest.mark.parametrize("intercept_penalty", [0.0, 1.0])
 def test_the_bracket_of_uneven_classes_holds_the_truth_under_a_penalty(
@@ -250,23 +201,6 @@ def test_the_note_of_a_null_model_speaks_of_the_penalty():
     problem = make_problem(5, n=40, d=4)
     with pytest.warns(NullModelWarning, match="norm_penalty"):
         solve(problem.rows.X, problem.y, noise="linf", norm_penalty=1e3)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_proof_of_the_null_model_is_a_start_towards_the_critical_radius(seed):
-    """Then the upper bound is at most the radius that the proof is for."""
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(300) < 60, 1.0, -1.0)
-    X = rng.normal(size=(300, 4)) + 0.2 * y[:, None]
-    problem = Problem.from_data(X, y, intercept=0.0)
-    exact = critical_radius(problem, tol=1e-5, max_iter=5000)
-    radius = 1.05 * exact.upper
-    found = solve(X, y, radius=radius, quiet=True)
-    assert not found.w.any()
-    known = {"start": found.alpha, "max_iter": 1}
-    rough = critical_scale(problem.with_radii(1.0), **known)
-    assert rough.lower <= exact.upper
-    assert exact.lower <= rough.upper <= radius * (1 + 1e-9)
 
 
 def test_noise_of_exactly_the_critical_size_leaves_the_null_model():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from problems import make_problem
 from wideberth import (
     NullModelWarning,
     RobustLinearSVC,
@@ -18,7 +17,6 @@ from wideberth import (
     solve,
 )
 from wideberth.problem import Certificate, Pair, Problem
-from wideberth.problem.endpoints import null_certificate
 from wideberth.results import not_converged
 from wideberth.screening import Reduction, screen_points
 from wideberth.solvers import attempts, conic, registry
@@ -56,22 +54,6 @@ def test_overlapping_classes_under_huge_weights_are_solved_by_shares_of_the_weig
     assert found.certificate.relative_gap < 1e-6
     exact = solve(X, y, C=1e14, fit_intercept=False)
     assert found.certificate.primal == pytest.approx(exact.primal, rel=1e-6)
-
-
-def test_what_costs_nothing_is_no_part_of_the_cone_program():
-    problem = make_problem(3, shape="linf", radius=0.0, intercept=None)
-    weights = np.array(problem.weights)
-    weights[:4] = 0.0
-    found = conic.solve_conic(problem.with_weights(weights))
-    assert found.certificate.relative_gap < 1e-8
-    assert not found.alpha[:4].any()
-    import cvxpy as cp
-
-    used = weights > 0
-    for radius, more in ((0.0, []), (0.1, [1])):
-        program = conic._program(cp, problem.with_radii(radius), used, 1.0)[0]
-        sizes = sorted(variable.size for variable in program.variables())
-        assert sizes == sorted([problem.rows.d, used.sum(), *more])
 
 
 @pytest.mark.parametrize("noise", SHAPES)
@@ -117,33 +99,6 @@ def test_what_nobody_proves_is_not_called_null(monkeypatch):
 
 
 # -- the null model ------------------------------------------------------------------
-
-
-def test_the_estimator_and_its_search_warn_of_box_noise_beyond_the_critical_radius():
-    X, y = clouds(1, n=60)
-    problem = Problem.from_data(X, y, noise="linf", intercept=0.0)
-    radius = 1.2 * critical_radius(problem).upper
-    with pytest.warns(NullModelWarning):
-        model = RobustLinearSVC(radius=radius, noise="linf").fit(X, y)
-    assert not model.coef_.any()
-    search = RobustLinearSVCCV(Cs=[1.0], radii=[radius], noise="linf", cv=2)
-    with pytest.warns(NullModelWarning):
-        search.fit(X, y)
-    assert not search.coef_.any()
-
-
-def test_a_start_on_the_face_finds_what_its_middle_misses():
-    X, y = clouds(1)
-    problem = Problem.from_data(X, y, noise="linf", intercept=0.0)
-    radius = 1.01 * critical_radius(problem).upper
-    problem = problem.with_radii(radius)
-    assert null_certificate(problem) is None
-    near = conic.solve_conic(problem).alpha
-    alpha = null_certificate(problem, near, 50)
-    dual = problem.dual_at(alpha)
-    np.testing.assert_array_equal(dual.alpha, alpha)  # feasible as it is
-    assert not dual.w.any()
-    assert dual.value == pytest.approx(problem.at(np.zeros(5)).value, rel=1e-12)
 
 
 def test_chunks_take_no_tiny_model_for_the_null_model():

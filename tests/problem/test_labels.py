@@ -83,17 +83,6 @@ def test_two_classes_of_any_kind_are_plus_and_minus_one_in_memory(case):
     assert model.score(X, labels) > 0.8
 
 
-def test_labels_that_come_sorted_are_read_to_the_second_class():
-    order = np.argsort(POSITIVE, kind="stable")
-    rows, labels = X[order], POSITIVE[order]
-    chunks = [(rows[k : k + 5], labels[k : k + 5]) for k in range(0, N, 5)]
-    found = solve(chunks, fit_intercept=False)
-    assert found.classes.tolist() == [False, True]
-    assert found.primal == pytest.approx(
-        solve(X, Y, fit_intercept=False).primal, rel=1e-6
-    )
-
-
 @pytest.mark.parametrize("road", ["solve", "path", "screen", "Problem"])
 def test_more_than_two_classes_are_the_estimators(road):
     with pytest.raises(ValueError, match=r"3 classes \(0, 1, 2\).*RobustLinearSVC"):

@@ -25,13 +25,11 @@ from wideberth.noise.sets import Noise
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.rounding import (
-    accurate_sum,
     chain,
     sum_rounding,
 )
 from wideberth.problem.rows import gamma
 from wideberth.results import not_converged, shortfall
-from wideberth.screening import fold_samples
 from wideberth.screening.regions import build_region
 from wideberth.solvers.base import Control
 
@@ -97,27 +95,6 @@ def test_the_warning_says_what_the_proof_lacks(dual, rounding, tol, said):
 # -- sums --------------------------------------------------------------------------
 
 
-def worst_order(values, size=2048) -> float:
-    """The sum of blocks, each added up term by term, and then block by block."""
-    total = 0.0
-    for start in range(0, len(values), size):
-        total += float(np.cumsum(values[start : start + size])[-1])
-    return total
-
-
-@pytest.mark.parametrize("n", [30, 2048, 2048 * 50])
-def test_sums_are_bounded_in_the_worst_order_of_their_blocks(n):
-    values = np.zeros(n)
-    values[:2048] = CRUMB
-    values[::2048] = 4 * CRUMB  # one for each later block: too little to be kept whole
-    values[0] = 1.0
-    true = exact(values)
-    for found in (worst_order(values), accurate_sum(values)):
-        assert abs(Fraction(found) - true) <= Fraction(sum_rounding(n)) * true
-    error = abs(Fraction(worst_order(values)) - true) / true
-    assert error > (min(n, 2048) - 2) * U  # a few roundings would not cover it
-
-
 def test_sums_of_folds_count_every_addition():
     # Chunks of one row each: their sums are added up one after the other.
     crumb = Folded(np.zeros(1), CRUMB, n=1, chain=chain(1, 1), size=CRUMB)
@@ -139,8 +116,8 @@ def test_sums_of_folds_count_every_addition():
 def test_zeros_in_between_do_not_lengthen_a_chain():
     problem = make_problem(0, n=5000)
     chosen = np.arange(5000) % 1000 == 7
-    assert fold_samples(problem, chosen).chain <= 10
-    assert fold_samples(problem, ~chosen).chain == chain(5000)
+    assert problem.fold(chosen).chain <= 10
+    assert problem.fold(~chosen).chain == chain(5000)
 
 
 # -- the dual value ------------------------------------------------------------------
@@ -162,7 +139,7 @@ def far_apart(extra=(), fold=False, c=(0.5, 0.5)):
         rows=problem.rows.take(rest),
         weights=weights[rest],
         noise=problem.noise.take(rest),
-        folded=fold_samples(problem, folded),
+        folded=problem.fold(folded),
     )
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import Box, path, solve
+from wideberth import solve
 from wideberth.problem import Problem
-from wideberth.problem.rows import SparseRows, as_rows, to_csr
-from wideberth.solvers.registry import choose_solver
+from wideberth.problem.rows import SparseRows, as_rows
 
 
 def mostly_zero(n, d, share, seed=0, dtype=np.float64):
@@ -16,24 +15,6 @@ def mostly_zero(n, d, share, seed=0, dtype=np.float64):
     X[rng.random(size=(n, d)) > share] = 0.0
     y = np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
     return X, y
-
-
-def test_hard_one_hot_tables_of_many_rows_go_to_newton_and_easy_ones_to_sweeps():
-    rng, n = np.random.default_rng(0), 20_000
-    parts = [np.arange(12) == rng.integers(12, size=n)[:, None] for _ in range(12)]
-    X, y = (
-        sp.csr_array(np.hstack(parts).astype(float)),
-        np.where(rng.random(n) < 0.5, 1, -1),
-    )
-    chosen = {
-        C: choose_solver(Problem.from_data(X, y, C=C), along_path=True).name
-        for C in (0.01, 10.0)
-    }
-    assert chosen == {0.01: "coordinate", 10.0: "newton"}
-    few = Box(np.arange(144) < 7)  # what noise cannot leave out is not left out
-    noises = {"linf": "columns", few: "newton"}
-    for noise, name in noises.items():
-        assert choose_solver(Problem.from_data(X, y, noise=noise)).name == name
 
 
 def test_a_block_of_sparse_rows_is_not_a_copy():
@@ -58,27 +39,6 @@ def test_a_table_holds_the_labelled_rows_and_tells_their_norms(wrap, dtype):
     assert rows.passes.count == 0
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_large_dense_data_of_few_entries_becomes_sparse_without_loss(dtype):
-    X, _ = mostly_zero(4000, 300, 0.2, dtype=dtype)
-    for layout in (X, np.asfortranarray(X)):
-        sparse = to_csr(layout)
-        assert isinstance(sparse, sp.csr_array)
-        assert sparse.dtype == dtype
-        np.testing.assert_array_equal(sparse.toarray(), X)
-        assert sparse.has_canonical_format
-
-
-def test_other_data_is_left_as_it_is():
-    full, _ = mostly_zero(4000, 300, 0.9)
-    few, _ = mostly_zero(100, 300, 0.1)
-    narrow, _ = mostly_zero(20_000, 60, 0.1)
-    late = np.zeros((4000, 300))  # zeros where one looks first, entries elsewhere
-    late[1::4], late[2::4], late[3::4] = 1.0, 1.0, 1.0
-    for X in (full, few, narrow, late, sp.csr_array(full)):
-        assert to_csr(X) is X
-
-
 @pytest.mark.parametrize("radius", [0.0, 0.1])
 def test_data_made_sparse_has_the_answer_of_the_dense_one(radius):
     X, y = mostly_zero(4000, 260, 0.2)
@@ -88,16 +48,6 @@ def test_data_made_sparse_has_the_answer_of_the_dense_one(radius):
     dense = Problem.from_data(X, y, C=0.01, radius=radius)
     point, dual = dense.at(certified.w), dense.dual_at(certified.alpha)
     assert point.value - dual.value <= 1e-8 * point.value
-
-
-def test_a_path_goes_by_newton_where_a_single_fit_would_sweep():
-    X, y = mostly_zero(20_000, 60, 0.9)  # too large for the compiled method
-    C = 1000 * 60 / float((X * X).sum())
-    problem = Problem.from_data(X, y, C=C)
-    assert choose_solver(problem).name == "coordinate"
-    assert choose_solver(problem, along_path=True).name == "newton"
-    found = path(X, y, Cs=[0.1 * C, C], radii=[0.0], fit_intercept=False)
-    assert found.solver == "newton"
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])

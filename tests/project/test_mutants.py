@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from mutants import in_order, kernel_mutants_of, mutants_of
+from mutants import kernel_mutants_of, mutants_of
 
 
 def changes(formula):
@@ -90,32 +90,6 @@ class A:
 
 def test_texts_annotations_and_constants_are_left_alone():
     assert mutants_of("x.py", LEFT_ALONE) == []
-
-
-def test_a_mutant_says_where_it_is_and_changes_nothing_else():
-    text = dedent("""
-        class A:
-            def f(self, é):
-                x = "é" * (
-                    é
-                    + 1)
-                return é * 3
-        """)
-    (mutant,) = (m for m in mutants_of("a/x.py", text) if m.after == "é / 3")
-    assert (mutant.file, mutant.line, mutant.function) == ("a/x.py", 7, "A.f")
-    assert mutant.applied(text) == text.replace("é * 3", "(é / 3)")
-
-
-def test_quick_tests_of_many_functions_come_first_within_the_time():
-    seconds = {"tests/a/t.py::f[1]": 0.1, "tests/a/t.py::f[2]": 0.1}
-    seconds |= {"tests/b/t.py::g": 0.1, "tests/a/t.py::h": 5.0, "tests/a/t.py::i": 0.15}
-    mutant = mutants_of("a/x.py", "def f():\n    return a + b\n")[0]
-    assert in_order(list(seconds), mutant, seconds, 1.0) == [
-        "tests/a/t.py::f[1]",
-        "tests/a/t.py::i",
-        "tests/a/t.py::f[2]",
-        "tests/b/t.py::g",
-    ]
 
 
 def test_kernels_are_changed_token_by_token_where_nothing_is_declared():

@@ -3,8 +3,7 @@ import pytest
 
 from measured import FORMS, SPREADS, make_measured
 from safety import Reference, examine, examine_carried, examine_measured
-from wideberth.noise import Covariances
-from wideberth.problem import Pair, Problem
+from wideberth.problem import Pair
 from wideberth.screening import screen_points
 from wideberth.screening.regions import REGIONS, Region
 from wideberth.screening.tests import TESTS, nameable_tests, quick_test
@@ -28,25 +27,6 @@ def test_screening_fires_for_every_region_and_test():
         for test in ("all tests", "separable", "tangent"):
             for count in tally[kind, test]:
                 assert count["decisions"] > 0.1 * count["samples"]
-
-
-@pytest.mark.parametrize("factor", [0.25, 0.5])
-def test_the_harness_catches_a_radius_that_is_too_small(monkeypatch, factor):
-    from dataclasses import replace
-
-    for kind, build in list(REGIONS.items()):
-
-        def smaller(problem, pair, build=build):
-            region = build(problem, pair)
-            return replace(region, radius=factor * region.radius)
-
-        monkeypatch.setitem(REGIONS, kind, smaller)
-    found = 0
-    for seed in range(6):
-        problem = make_measured(seed, form=FORMS[seed], intercept=1.0, n=25)
-        tally = examine(Reference(problem), np.random.default_rng(seed))
-        found += sum(count["outside"] for count in tally.values())
-    assert found > 0
 
 
 def test_what_is_carried_along_a_path_is_right():
@@ -98,48 +78,6 @@ def test_bounds_hold_at_every_point_of_a_ball(k):
                 room = 1e-12 * (1 + np.abs(margins) + problem.noise.supports(x))
                 assert np.all(margins <= upper + room)
                 assert np.all(margins >= lower - room)
-
-
-def test_the_tangent_test_is_the_sharper_one_and_nearly_exact_on_small_balls():
-    for form in ("ellipsoid", "box", "covariance"):
-        problem = make_measured(3, form=form, n=12, d=3)
-        rng = np.random.default_rng(3)
-        w = rng.normal(size=3)
-        region = ball(problem, w, 1e-3)
-        lower, upper = TESTS["tangent"](problem, region)(slice(None))
-        apart = TESTS["separable"](problem, region)(slice(None))
-        assert np.all(lower >= apart[0])
-        assert np.all(upper <= apart[1])
-        assert np.any(upper < apart[1])
-        reached = [
-            problem.rows.margins(x) - problem.noise.supports(x)
-            for x in in_ball(w, 1e-3, rng, problem)
-        ]
-        assert np.max(upper - np.max(reached, axis=0)) < 1e-5
-        if form != "box":
-            assert np.max(np.min(reached, axis=0) - lower) < 1e-5
-
-
-def test_covariances_next_to_their_null_space_are_bounded_all_the_same():
-    """Where w and the set hardly meet, √(wᵀSw) has no digits; its bounds say so."""
-    rng = np.random.default_rng(0)
-    for seed in range(30):
-        problem = make_measured(seed, form="covariance", n=6, d=3, size=2.0)
-        u = rng.normal(size=(6, 3))
-        S = u[:, :, None] * u[:, None, :]
-        w = np.cross(u[0], rng.normal(size=3)) + 10 ** rng.uniform(-12, -6) * u[0]
-        X = problem.rows.X
-        own = Problem.from_data(X, problem.y, X_err=S)
-        assert isinstance(own.noise.sets, Covariances)
-        radius = float(10 ** rng.uniform(-12, -6))
-        for test in ("separable", "tangent"):
-            lower, upper = TESTS[test](own, ball(own, w, radius))(slice(None))
-            for x in in_ball(w, radius, rng, own):
-                exact = np.abs(np.einsum("ij,j->i", u, x))  # √(xᵀuuᵀx)
-                margins = own.rows.margins(x) - exact
-                room = 1e-13 * (1 + np.linalg.norm(x) * np.linalg.norm(u, axis=1) ** 2)
-                assert np.all(margins <= upper + 10 * room)
-                assert np.all(margins >= lower - 10 * room)
 
 
 # -- how they are called ----------------------------------------------------------------

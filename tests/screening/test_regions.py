@@ -12,8 +12,7 @@ from problems import EXTREME_PENALTIES, SHAPES, make_solved, solved_problems
 from safety import Reference, iterates
 from wideberth.problem import Pair
 from wideberth.problem.rows import as_rows
-from wideberth.screening import Partition, Reduction, screen_points
-from wideberth.screening.decisions import _intercept_bracket
+from wideberth.screening import screen_points
 from wideberth.screening.regions import REGIONS, build_region
 from wideberth.screening.tests import TESTS, nameable_tests
 
@@ -146,33 +145,7 @@ def test_bounds_hold_all_over_the_region(kind, seed, shape, intercept, closeness
         assert np.all(psi.max(axis=0) <= upper + size)
 
 
-@given(seeds, st.sampled_from(SHAPES), st.sampled_from((None, 1.0)))
-@settings(max_examples=60)
-def test_all_tests_together_decide_what_each_decides(seed, shape, intercept):
-    kind = ("midpoint", "ellipsoid")[seed % 2]
-    _, problem, point, dual, _, _ = a_region(seed, shape, intercept, kind, 0.02)
-    together = screen_points(problem, Pair(point, dual), region=kind)
-    for test in nameable_tests(problem, kind):
-        one = screen_points(problem, Pair(point, dual), region=kind, test=test)
-        assert np.all(one.removed <= together.removed)
-        assert np.all(one.saturated <= together.saturated)
-
-
 # -- the bracket of a free intercept ---------------------------------------------------
-
-
-@given(seeds)
-@settings(max_examples=40)
-def test_folded_samples_keep_the_bracket_where_it_is(seed):
-    solved = make_solved(seed, n=15, intercept=0.0, at_margin=0.3)
-    problem = solved.problem
-    one_class = (solved.alpha >= problem.weights) & (problem.y > 0)
-    nothing = np.zeros(problem.n)
-    partition = Partition(one_class & False, one_class, nothing, nothing)
-    small = Reduction.of(problem).shrink(partition).problem
-    margins = 1 - small.at(solved.w, 0.0).slack
-    bracket = _intercept_bracket(small, margins, margins)
-    assert bracket == pytest.approx((solved.b, solved.b), abs=1e-6)
 
 
 @given(solved_problems(intercepts=(0.0,)), seeds)

@@ -16,15 +16,12 @@ from wideberth.screening import (
     Partition,
     Reduction,
     Screener,
-    fold_samples,
     screen_at_hand,
     screen_points,
 )
 from wideberth.screening.decisions import _intercept_bracket
 from wideberth.screening.regions import (
     REGIONS,
-    midpoint_radius,
-    scaled_ball,
 )
 from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper import load
@@ -65,32 +62,6 @@ def test_margins_at_hand_decide_nearly_as_much_and_no_row_is_read(radius, interc
     else:
         assert found.share > screen_points(problem, pair).share - 0.1
     assert found.share > 0.3
-
-
-def test_the_ball_about_a_multiple_of_w_reaches_as_far_as_the_midpoint_is_off():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(30, 3)), np.repeat([1, -1], 15)
-    problem = Problem.from_data(X, y, C=1e-3, intercept=None)
-    dual = problem.dual_at(problem.weights)  # all saturated: the optimum, G = ½‖w−w*‖²
-    across = np.linalg.norm(dual.w) * np.linalg.svd(dual.w[None])[2][-1]
-    pair = Pair(problem.at(dual.w + across), dual)
-    ball = scaled_ball(problem, pair)
-    apart = np.linalg.norm(dual.w - ball.w)
-    assert apart > 1.2 * midpoint_radius(problem, pair)  # where the midpoint ball ends
-    assert apart <= ball.radius
-
-
-def test_points_that_are_multiples_of_each_other_put_the_middle_between_them():
-    X, y = load("breast_cancer")
-    problem = Problem.from_data(X, y, C=1.0, intercept=None)
-    solution = quiet_reference(problem)
-    there = problem.with_weights(1.1 * problem.weights)
-    dual = there.dual_at(1.1 * solution.alpha)  # w(α) = 1.1 w
-    pair = Pair(there.at(solution.w), dual)
-    found = screen_at_hand(there, pair, "midpoint")
-    ball = screen_points(there, pair, region="midpoint", test="separable")
-    np.testing.assert_allclose(found.lower, ball.lower, atol=1e-6)
-    np.testing.assert_allclose(found.upper, ball.upper, atol=1e-6)
 
 
 @pytest.mark.parametrize("factor", [0.25, 0.5])
@@ -270,7 +241,7 @@ def test_the_intercept_bracket_allows_for_the_rounding_of_folded_weights():
     gone = Problem.from_data(
         np.zeros((2000, 1)), labels[order], sample_weight=np.tile(weights, 2)[order]
     )
-    fold = fold_samples(gone, np.arange(2000))
+    fold = gone.fold(np.arange(2000))
     error = fold.balance  # exactly, both classes weigh the same
     assert error != 0
     # φ falls with slope 1, rises with slope |error|/2 from 1 on: b* = 1. With the
@@ -301,23 +272,6 @@ def test_public_screen_agrees_for_dense_and_sparse_and_reads_lists():
     assert ideal.counts == (17, 28, 524)
     assert np.all(dense.removed <= ideal.removed)
     assert np.all(dense.saturated <= ideal.saturated)
-
-
-def test_public_screen_has_the_defaults_of_solve():
-    X, y = load("breast_cancer")
-    rough = solve(X, y, radius=0.05, tol=1e-3)
-    given = X, y, rough.w, rough.alpha
-    found = screen(*given, C=1.0, radius=0.05)
-    problem = Problem.from_data(X, y, radius=0.05, intercept=0.0)
-    expected = screen_points(
-        problem, Pair(problem.at(rough.w), problem.dual_at(rough.alpha))
-    )
-    assert found.counts == expected.counts
-    assert found.share > 0.5
-    penalised = screen(*given, C=1.0, radius=0.05, intercept_penalty=2.0)
-    assert penalised.counts != found.counts
-    with pytest.raises(ValueError, match="needs fit_intercept=True"):
-        screen(*given, C=1, radius=0, fit_intercept=False, intercept_penalty=2.0)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

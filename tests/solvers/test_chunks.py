@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from wideberth import RobustLinearSVC, solve
 from wideberth.data import DataError, open_data
 from wideberth.data.samples import Samples, checksum
-from wideberth.data.sources import ChunkSource
 
 N, D, SIZE = 3000, 4, 500
 OPTIONS = {"C": 0.1, "radius": 0.05, "random_state": 0, "fit_intercept": False}
@@ -192,26 +191,6 @@ def test_text_labels_that_change_between_reads_are_noticed(data):
         RobustLinearSVC(C=0.1).fit(read)
 
 
-def test_dask_partitions_that_change_are_noticed(data):
-    dask = pytest.importorskip("dask")
-    import dask.array as da
-
-    reads = []
-
-    @dask.delayed(pure=False)
-    def block():
-        reads.append(0)
-        return data[0][:SIZE] + len(reads)
-
-    X = da.from_delayed(block(), (SIZE, D), float)
-    y = da.from_array(data[1][:SIZE], chunks=SIZE)
-    with (
-        dask.config.set(scheduler="synchronous"),
-        pytest.raises(DataError, match="Dask collection, chunk 0: the data changed"),
-    ):
-        solve(X, y, **OPTIONS)
-
-
 def test_a_checksum_is_of_the_values_and_not_of_their_layout(data):
     X, y = data[0], data[1]
     here = checksum(Samples(X, y))
@@ -238,35 +217,6 @@ def test_a_checksum_tells_signs(shape, columns):
     other[:, columns] *= -1
     y = np.ones(shape[0])
     assert checksum(Samples(X, y)) != checksum(Samples(other, y))
-
-
-@pytest.mark.parametrize("penalty", [None, 0.0, 0.5])
-def test_dual_weights_never_exceed_the_weights(penalty, monkeypatch):
-    monkeypatch.setattr(ChunkSource, "capacity", lambda self, *given: 1000)
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(4000, 5))
-    y = np.where(X[:, 0] + rng.normal(size=4000) > 0, 1, -1)
-    weight = rng.uniform(0.1, 1, 4000)
-    chunks = [
-        (sp.csr_array(X[k : k + 1000]), y[k : k + 1000], weight[k : k + 1000])
-        for k in range(0, 4000, 1000)
-    ]
-
-    def stop(entry):  # as soon as there is a dual point
-        return entry["dual"] > 0
-
-    intercept = {"fit_intercept": True, "intercept_penalty": penalty}
-    found = solve(
-        chunks,
-        C=0.3,
-        radius=0.1,
-        callback=stop,
-        quiet=True,
-        random_state=0,
-        **{"fit_intercept": False} if penalty is None else intercept,
-    )
-    assert found.alpha.any()
-    assert np.all((found.alpha >= 0) & (found.alpha <= 0.3 * weight))
 
 
 def test_more_features_than_their_matrices_have_room_for_are_refused(tmp_path):

@@ -97,27 +97,6 @@ def test_other_numbers_of_threads_agree_within_the_tolerance():
         assert np.linalg.norm(np.subtract(w, v)) <= reach + 1e-9
 
 
-@pytest.mark.parametrize("solver", ["newton", "coordinate"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_where_an_array_lies_in_memory_makes_no_difference(solver, dtype):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(211, 37)).astype(dtype)
-    y = np.where(X[:, 0] > 0, 1, -1)
-    answers = set()
-    for offset in (0, 8, 24, 32, 56):
-        raw = np.empty(X.nbytes + 128, np.uint8)
-        start = -raw.ctypes.data % 64 + offset
-        placed = raw[start : start + X.nbytes].view(dtype).reshape(X.shape)
-        placed[:] = X
-        assert placed.ctypes.data % 64 == offset
-        answers.add(
-            solve(
-                placed, y, solver=solver, random_state=0, fit_intercept=False
-            ).w.tobytes()
-        )
-    assert len(answers) == 1
-
-
 #: Rows, weights and w that start at an odd address, as parts of messages do.
 _ASTRAY = """
 import numpy as np, scipy.sparse as sp

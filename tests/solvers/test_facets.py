@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from polyhedral import (
     INTERCEPTS,
@@ -158,31 +157,6 @@ def test_steps_of_newton_solve_their_equations(shape, intercept, norm_penalty):
         np.testing.assert_allclose(force, force[0], rtol=1e-9)
     else:
         np.testing.assert_allclose(cone.k, [t + image, t - image], atol=1e-9 * t)
-
-
-@pytest.mark.parametrize("shape", ["linf", "box"])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("table", [np.asarray, sp.csr_array])
-def test_fewer_rows_than_features_take_the_same_steps(
-    monkeypatch, shape, intercept, table
-):
-    X, y, options = make_arguments(10, shape=shape, n=12, d=30, norm_penalty=0.5)
-    problem = Problem.from_data(table(X), y, intercept=intercept, **options)
-    thin, dense = InteriorPoint(problem), InteriorPoint(problem)
-
-    def system(theta, vectors):
-        rows = dense.block.rows
-        matrix, sums = rows.gathered(theta, vectors)
-        matrix += np.diag(rows.penalty)
-        dense.block.curvature().add_to(matrix)
-        return Factor.of(matrix), sums
-
-    monkeypatch.setattr(dense.block, "system", system)
-    for _ in range(6):
-        assert thin.step()
-        assert dense.step()
-        np.testing.assert_allclose(thin.x, dense.x, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(thin.alpha, dense.alpha, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("border", [[0.0], [0.0, 0.0], [0.0, 2.0]])

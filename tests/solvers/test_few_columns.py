@@ -10,7 +10,6 @@ from polyhedral import INTERCEPTS, assert_same, intercept_options, make_argument
 from wideberth import Box, path, solve
 from wideberth.problem import Pair, Problem
 from wideberth.problem.limits import FEW_FEATURES
-from wideberth.solvers import columns
 from wideberth.solvers.attempts import sparse
 from wideberth.solvers.base import Control
 from wideberth.solvers.columns import ColumnRounds, FewColumns
@@ -127,19 +126,6 @@ def test_whatever_columns_come_first_the_last_are_right(first):
     best = FewColumns().solve(problem, Control(1e-8, 1000, np.inf))
     assert found.certificate.proves(1e-8)
     assert found.point.value == pytest.approx(best.point.value, rel=1e-7)
-
-
-def test_what_columns_cost_that_are_left_out_is_part_of_the_gap():
-    rounds, problem = rounds_of(7)
-    part, rounds.goal = columns.ColumnPart.of(problem, np.arange(3)), 1e-8
-    pair = rounds.solve_part(part)
-    whole = problem.dual_at(part.work.unfold(part.engine.alpha))
-    assert pair.dual.value == pytest.approx(whole.value, rel=1e-12)
-    assert pair.gap > 0.01 * pair.point.value  # features missing, and it is told
-    small = problem.with_features(np.arange(3)).dual_at(whole.alpha)
-    d, limit = np.abs(whole.d[3:]), whole.s
-    lost = 0.5 * np.sum(np.maximum(d - limit, 0.0) ** 2)
-    assert small.value - lost == pytest.approx(whole.value, rel=1e-9)
 
 
 def test_wanted_columns_are_those_that_cost_most():

@@ -14,7 +14,6 @@ from wideberth import RobustLinearSVC, solve
 from wideberth.errors import fill
 from wideberth.noise.reading import read_errors
 from wideberth.problem import Problem
-from wideberth.solvers.blocks import SmoothedSets
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.shrinking import Shrinking
 
@@ -334,30 +333,6 @@ def test_steps_of_newton_solve_their_equations():
         assert 0 <= share + 1e-9 < 1
         off = np.linalg.norm(after - share * before)
         assert off <= 1e-10 * (1 + np.linalg.norm(engine.combined))
-
-
-def test_a_step_that_ends_in_no_number_is_taken_back(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 3)), np.where(rng.random(40) < 0.5, 1, -1)
-    problem = Problem.from_data(X, y, X_err=np.full((40, 3), 0.1), C=1.0)
-    engine = InteriorPoint(problem)
-    engine.step()
-    w, alpha, gap = engine.w.copy(), engine.alpha.copy(), engine.relative_gap
-
-    def lost(self):
-        self.x, self.dual_slack, self.gap = (
-            self.x * np.nan,
-            self.dual_slack * np.nan,
-            np.nan,
-        )
-        return True
-
-    monkeypatch.setattr(InteriorPoint, "_step", lost)
-    monkeypatch.setattr(SmoothedSets, "successor", None)
-    assert not engine.step()
-    np.testing.assert_array_equal(engine.w, w)
-    np.testing.assert_array_equal(engine.alpha, alpha)
-    assert engine.relative_gap == gap
 
 
 # -- at the ends of float64 -------------------------------------------------------------

@@ -23,7 +23,6 @@ from wideberth.solvers.starts import (
     best_multiple,
     carry_scaled,
     lowest_between,
-    rows_enough,
 )
 
 TOL = 1e-6
@@ -239,22 +238,6 @@ def test_solutions_that_serve_the_next_point_too_are_handed_on_unsolved(solver):
 
 
 # -- predictions -------------------------------------------------------------------
-
-
-def test_enough_rows_hold_all_on_the_wrong_side():
-    predicted = np.array([0.1, -0.2, 0.3, -0.4, 5.0])
-    assert rows_enough(predicted, predicted) == 0
-    assert rows_enough(predicted, predicted - 0.25) == 1
-    assert rows_enough(predicted, predicted + 0.25) == 2
-    assert rows_enough(predicted, -predicted) == 5
-    assert rows_enough(predicted, predicted, 9) == 4
-    rng = np.random.default_rng(0)
-    predicted, slack = rng.normal(size=(2, 500))
-    nearest = np.argsort(np.abs(predicted))
-    wrong = (predicted > 0) != (slack > 0)
-    enough = rows_enough(predicted, slack)
-    assert not wrong[nearest[enough:]].any()
-    assert wrong[nearest[enough - 1]]
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)

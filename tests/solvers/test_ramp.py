@@ -180,19 +180,6 @@ def test_limits_cut_a_descent_short():
     assert np.all(np.diff(found.descent.objectives) <= 0)
 
 
-def test_a_callback_hears_of_the_whole_objective_and_may_stop():
-    X, y, _ = wrong_labels(9, n=200, d=10, share=0.3)
-    heard = []
-    found = solve(X, y, ramp=-1.0, callback=heard.append, tol=1e-6)
-    assert [entry["primal"] for entry in heard] == [
-        entry["primal"] for entry in found.trace
-    ]
-    assert heard[-1]["primal"] == pytest.approx(found.primal, rel=1e-6)
-    with pytest.warns(UserWarning, match="callback asked to stop"):
-        stopped = solve(X, y, ramp=-1.0, callback=lambda entry: True, tol=1e-6)
-    assert stopped.descent.ending == "cut short"
-
-
 @pytest.mark.parametrize("ramp", [0.1, 1, "x", True, np.nan, [-1.0]])
 def test_ramps_that_are_none_are_refused(ramp):
     X, y, _ = wrong_labels(0)

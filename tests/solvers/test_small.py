@@ -9,16 +9,16 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from sklearn.datasets import load_digits
 
-from problems import PENALISED_SHAPES, TARGETS, make_problem, problems
+from problems import PENALISED_SHAPES, TARGETS, problems
 from wideberth import RobustLinearSVC, solve
 from wideberth.estimators import one_look
 from wideberth.problem import Problem
 from wideberth.solvers import small
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.estimate import can_be_estimated, estimated_slacks
+from wideberth.solvers.estimate import estimated_slacks
 from wideberth.solvers.registry import get_solver
-from wideberth.solvers.small import Small, begins_with_estimate, is_small, solve_small
+from wideberth.solvers.small import Small, solve_small
 
 
 @pytest.fixture
@@ -96,30 +96,6 @@ def test_where_it_fails_rounds_go_on(spoiled, monkeypatch):
     assert found.n_iter == other.n_iter + 3
 
 
-def test_a_limit_of_steps_is_for_the_engine_that_asks_after_each(served):
-    X, y = data()
-    found = solve(X, y, solver=Small(), max_iter=3, quiet=True)
-    other = solve(X, y, solver="newton", max_iter=3, quiet=True)
-    assert served == [False]
-    assert found.n_iter == 3
-    assert found.gap == other.gap
-    assert solve_small(make_problem(0), Control(deadline=0.0)) is None
-
-
-def test_what_is_small():
-    X, y = data()
-    assert is_small(Problem.from_data(X, y, noise="linf", radius=0.1))
-    assert is_small(Problem.from_data(sp.csr_array(X), y))
-    assert not is_small(Problem.from_data(X, y, noise="l1", radius=0.1))
-    assert not is_small(Problem.from_data(X, y, X_err=np.full(X.shape, 0.1)))
-    assert not is_small(Problem.from_data(np.tile(X, (1, 20)), y))
-    tall = np.tile(X, (500, 1))
-    assert is_small(Problem.from_data(tall, np.tile(y, 500)))
-    assert not is_small(Problem.from_data(sp.csr_array(tall), np.tile(y, 500)))
-    tall = np.tile(X, (1500, 1))
-    assert not is_small(Problem.from_data(tall, np.tile(y, 1500)))
-
-
 # -- estimated slacks ------------------------------------------------------------------
 
 
@@ -177,19 +153,6 @@ def test_estimates_are_the_method_of_multipliers_on_each_problem(
             a = np.clip(g, 0, 1 / tau)
             s = g - a
         np.testing.assert_allclose(slack, u, rtol=1e-6, atol=1e-8)
-
-
-def test_what_is_estimated(monkeypatch):
-    X, y = data()
-    plain = Problem.from_data(X, y)
-    assert can_be_estimated(plain)
-    assert not can_be_estimated(Problem.from_data(X, y, norm_penalty=0.1))
-    box = Problem.from_data(X, y, noise="linf", radius=0.1)
-    assert not can_be_estimated(box)
-    assert can_be_estimated(box.with_radii(0.0))
-    assert not begins_with_estimate(plain)
-    monkeypatch.setattr(small, "_STEPPED_ENTRIES", 1)
-    assert begins_with_estimate(plain)
 
 
 @pytest.mark.parametrize("C", [1e-200, 1e18, 1e150])
@@ -251,21 +214,6 @@ def test_classes_have_one_estimate_and_the_answers_of_rounds(
     np.testing.assert_allclose(model.coef_, single.coef_, atol=1e-3)
     assert (model.n_iter_ > 0).all()
     assert all(len(each["trace"]) == 1 for each in model.screening_)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"solver_options": {"solver": "newton"}},
-        {"ramp": -1.0},
-        {"noise": "linf", "radius": 0.1},
-        {"norm_penalty": 0.1},
-    ],
-)
-def test_what_has_no_estimate_for_all_classes(options, estimates):
-    X, y = classes()
-    assert RobustLinearSVC(**options).fit(X, y).converged_.all()
-    assert 4 not in estimates
 
 
 # -- what is computed when it is asked for ----------------------------------------------

@@ -1,7 +1,5 @@
 """Rows tied at the margin, and the interior-point method for many rows."""
 
-from copy import copy
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +7,7 @@ from support.problems import make_problem
 
 from wideberth.problem import Pair, Problem
 from wideberth.solvers.base import Control
-from wideberth.solvers.interior import InteriorPoint, class_barrier
+from wideberth.solvers.interior import class_barrier
 from wideberth.solvers.shrinking import (
     CentralPath,
     OnPath,
@@ -44,30 +42,6 @@ def weighted_by_class(problem, heavy=50.0):
 
 
 # -- barriers and reads --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("radius", [0.0, 0.1])
-def test_a_step_reads_the_rows_three_times(sparse, radius):
-    """And does what five products on a table of all rows do."""
-    problem = weighted_by_class(large_problem(sparse, radius))
-    blocks = InteriorPoint(problem, barrier=class_barrier(problem))
-    table = blocks.copied()
-    assert blocks.block.rows.table is None
-    table.block.rows = copy(blocks.block.rows)
-    table.block.rows.table = table.block.rows.dense()
-    for _ in range(4):
-        before = problem.rows.passes.rows_touched
-        assert blocks.step()
-        assert problem.rows.passes.rows_touched - before == 3 * problem.n
-        assert table.step()
-        np.testing.assert_allclose(blocks.x, table.x, rtol=1e-7, atol=1e-10)
-        np.testing.assert_allclose(
-            blocks.dual_slack, table.dual_slack, rtol=1e-5, atol=1e-10
-        )
-        np.testing.assert_allclose(
-            blocks.multiplier, table.multiplier, rtol=1e-5, atol=1e-10
-        )
 
 
 def test_classes_weigh_the_same_in_the_barrier():

@@ -29,7 +29,6 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold
 
 from wideberth.cli.errors import blamed_on_data
@@ -241,11 +240,15 @@ class Contest:
         )
 
     def _confusion(self, labels: np.ndarray) -> dict[str, dict[str, int]]:
-        classes = np.unique(self.y).tolist()
-        counts = confusion_matrix(self.y, labels, labels=classes).tolist()
-        names = list(map(str, classes))
-        rows = (dict(zip(names, own, strict=True)) for own in counts)
-        return dict(zip(names, rows, strict=True))
+        classes, given = np.unique(self.y, return_inverse=True)
+        pairs = len(classes) * given + np.searchsorted(classes, labels)
+        counts = np.bincount(pairs, minlength=len(classes) ** 2).tolist()
+        names = list(map(str, classes.tolist()))
+        rows = (counts[k * len(names) :] for k in range(len(names)))
+        return {
+            name: dict(zip(names, own, strict=False))
+            for name, own in zip(names, rows, strict=True)
+        }
 
     def _verdicts(self, right, sure) -> dict[str, VerdictAccuracy] | None:
         """How right certain and doubtful verdicts are."""
@@ -303,7 +306,7 @@ def evaluate(
 def asks_for_more(options: FitOptions, given: Uncertainty) -> bool:
     """Whether more is asked for than an ordinary SVM, with or without tuning of C."""
     noisy = np.any(np.asarray(given.radius) > 0) and any(given.factors)
-    return bool(noisy) or options.trusting() != options
+    return bool(noisy) or any(options.norm_penalty) or options.doubts_labels
 
 
 def asked_radius(options: FitOptions, given: Uncertainty, trained: Uncertainty):

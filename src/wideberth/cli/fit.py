@@ -264,15 +264,15 @@ def _compared(found: Evaluation, noise: NoiseFacts) -> TextTable:
 
     def line(name: str, called: str) -> list[str]:
         own, ahead = found.models[name], found.gains.get(name)
-        cells = [called.replace(" SVM", "")]  # a terminal is narrow
+        cells = [called.removeprefix("ordinary ")]  # a terminal is narrow
         for kind in kinds:
             gain = "" if ahead is None else output.points(getattr(ahead, kind))
-            cells += [output.spread(getattr(own, kind)), gain]
+            cells += [output.spread(getattr(own, kind)).removesuffix(" %"), gain]
         return cells
 
     lines = [line(name, called) for name, called in found.called.items()]
-    guess = "one class" if found.balanced else "most common class"
-    lines.append([guess, *[output.percent(found.majority), ""] * len(kinds)])
+    guess = output.percent(found.majority).removesuffix(" %")
+    lines.append(["guessing", *[guess, ""] * len(kinds)])
     kept = (
         [0, 1, 2, 3, 4][: len(lines[0])] if found.gains else [0, 1, 3][: 1 + len(kinds)]
     )
@@ -280,9 +280,9 @@ def _compared(found: Evaluation, noise: NoiseFacts) -> TextTable:
 
 
 def _how_compared(found: Evaluation, noise: NoiseFacts) -> str:
-    told = f"{found.measure}, {found.folds}-fold cross-validation"
+    told = f"{found.measure} in %, {found.folds}-fold cross-validation"
     if found.gains:
-        told += ", beside ordinary SVMs; differences in percentage points"
+        told += ", beside ordinary SVMs"
     if noise.asked is None:
         return told
     if noise.per_row:

@@ -194,9 +194,12 @@ class Terms:
     norms: dict[int, Any] | None = None
     #: The shape of the error bars, where chunks bring errors.
     error_shape: str | None = None
+    #: q and s of the quantile loss (theory §15); 0 for classes.
+    tilt: float = 0.0
+    side: float = -1.0
 
     def problem(self, chunk: Samples, *, check: bool = False) -> Problem:
-        """The robust SVM on this chunk alone; `check` the first time it is seen."""
+        """The problem on this chunk alone, with hinges; `check` it the first time."""
         if self.classes is not None:
             chunk = self.classes.read(chunk)
         X, bars = chunk.X, None
@@ -209,7 +212,10 @@ class Terms:
         try:
             if self.error_shape is not None:
                 bars = errors_beside(X, chunk.X_err, self.error_shape)
-            y = _labels(chunk, check)
+            y, m = _labels(chunk, check) if not self.tilt else None, None
+            if self.tilt:
+                m = self.side * _numbers(chunk, check)
+                y = fill(m, m.shape[0], self.side)
             weights = self._weights(chunk)
             radii = _per_row(chunk, "radius", self.radius)
             if bars is not None:
@@ -226,7 +232,7 @@ class Terms:
         except ValueError as error:
             raise chunk.error(str(error)) from None
         noise = Noise(self.noise if bars is None else bars, radii)
-        return Problem(rows, weights, noise, self.intercept)
+        return Problem(rows, weights, noise, self.intercept, m=m)
 
     def _weights(self, chunk: Samples):
         """c_i = C · weight_i."""
@@ -268,6 +274,22 @@ def _labels(chunk: Samples, check: bool):
     if check and not xp.all(xp.abs(y) == 1):
         wrong = int(np.flatnonzero(np.abs(host(y)) != 1)[0])
         raise _third_class(chunk, wrong, np.array([-1, 1]))
+    return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)
+
+
+def _numbers(chunk: Samples, check: bool):
+    """Numbers to predict as float64, beside the rows."""
+    y = _one_per_row(chunk)
+    if not is_foreign(y) and y.dtype.kind not in "biuf":
+        raise chunk.error(
+            f"has y of dtype {y.dtype}; there must be numbers to predict."
+        )
+    y = float64(y)
+    if check and not namespace(y).all(namespace(y).isfinite(y)):
+        wrong = int(np.flatnonzero(~np.isfinite(host(y)))[0])
+        raise chunk.error(
+            f"row {wrong} has no finite number to predict; drop such rows."
+        )
     return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)
 
 

@@ -101,6 +101,7 @@ class Chain:
 
     steps: list[tuple[str, Any]]
     moves: list[Linear | Monotone]
+    exact: np.ndarray  # which raw columns noise does not move
 
     @property
     def bent(self) -> str | None:
@@ -134,11 +135,11 @@ def linear_map(transformer, X) -> sp.csr_array:
 def chain_of(transformer, X) -> Chain:
     """How fitted steps move, for the data X of the first; nested pipelines in turn."""
     steps = list(_steps_of(transformer))
-    exact = exact_columns(transformer, X)
+    exact = _exact_columns(steps, X)
     if not steps:
         refuse_text(X)
         kept = sp.diags_array((~exact).astype(np.float64), format="csr")
-        return Chain([("passthrough", None)], [Linear(kept)])
+        return Chain([("passthrough", None)], [Linear(kept)], exact)
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(
@@ -146,7 +147,7 @@ def chain_of(transformer, X) -> Chain:
             "categories, so that noise in raw units means nothing. Make one of it "
             "before this pipeline."
         )
-    return Chain(steps, _in_turn(steps, _Inputs(X[:_ROWS], exact, exact & False)))
+    return _in_turn(steps, _Inputs(X[:_ROWS], exact, np.zeros_like(exact)))
 
 
 # -- one step --------------------------------------------------------------------------
@@ -173,17 +174,12 @@ class _Inputs:
         with quietly():
             return step.transform(self.rows)
 
-    def behind(self, name: str, step, moves: Linear | Monotone) -> _Inputs:
+    def behind(self, step, moves: Linear | Monotone) -> _Inputs:
         """What the next step is given."""
-        rows, uses = self.through(step), abs(moves.signs)
-        if moves.signs.shape != (rows.shape[1], self.d):
-            _refuse(
-                *(name, step),
-                f"its linear map has shape {moves.signs.shape}, and it makes "
-                f"{rows.shape[1]} columns of {self.d}",
-            )
+        uses = abs(moves.signs)
         n_uses = uses.sum(axis=1)
-        return _Inputs(rows, n_uses == 0, (n_uses > 1) | (uses @ self.sums > 0))
+        sums = (n_uses > 1) | (uses @ self.sums > 0)
+        return _Inputs(self.through(step), n_uses == 0, sums)
 
 
 def moves_of(name: str, step, inputs: _Inputs) -> Linear | Monotone:
@@ -198,8 +194,7 @@ def moves_of(name: str, step, inputs: _Inputs) -> Linear | Monotone:
     if isinstance(step, Pipeline):
         return _nested(name, step, inputs)
     if kind in (ColumnTransformer, FeatureUnion):
-        blocks = _columns_of if kind is ColumnTransformer else _branches_of
-        return _side_by_side(name, step, blocks(step, d), inputs)
+        return _side_by_side(name, step, inputs)
     if kind is SimpleImputer and inputs.sums.any():
         _refuse(name, step, "it fills in sums of missing values and others")
     matrix = _matrix(name, step, inputs)
@@ -255,11 +250,12 @@ def _hooked(name: str, step, inputs: _Inputs) -> sp.csr_array:
         )
     if inputs.exact.any():
         return A
-    x, out = (_dense(rows) for rows in (inputs.rows, out))
-    x, out = (rows[np.isfinite(x).all(axis=1)] for rows in (x, out))
+    x, out = _dense(inputs.rows), _dense(out)
+    complete = np.isfinite(x).all(axis=1)
+    x, out = x[complete], out[complete]
     off = np.abs(out - out[:1] - (x - x[:1]) @ A.T)
     terms = (np.abs(x) + np.abs(x[:1])) @ abs(A).T + np.abs(out)
-    if not np.all(off <= _ROUNDING * terms.max(initial=0.0)):
+    if not np.all(off <= _ROUNDING * terms.max(axis=0, initial=0.0)):
         _refuse(name, step, "its transform is not that of its linear_map_")
     return A
 
@@ -367,12 +363,12 @@ def _steps_of(transformer, name: str | None = None) -> Iterator[tuple[str, Any]]
         yield name or type(transformer).__name__.lower(), transformer
 
 
-def _in_turn(steps: list[tuple[str, Any]], inputs: _Inputs) -> list[Linear | Monotone]:
-    found = []
+def _in_turn(steps: list[tuple[str, Any]], inputs: _Inputs) -> Chain:
+    found, exact = list[Linear | Monotone](), inputs.exact
     for name, step in steps:
         found.append(moves_of(name, step, inputs))
-        inputs = inputs.behind(name, step, found[-1])
-    return found
+        inputs = inputs.behind(step, found[-1])
+    return Chain(steps, found, exact)
 
 
 def _nested(name: str, step: Pipeline, inputs: _Inputs) -> Linear | Monotone:
@@ -380,50 +376,47 @@ def _nested(name: str, step: Pipeline, inputs: _Inputs) -> Linear | Monotone:
     steps = [(f"{name}__{inner}", part) for inner, part in _steps_of(step)]
     if not steps:
         return moves_of(name, None, inputs)
-    chain = Chain(steps, _in_turn(steps, inputs))
-    if len(steps) == 1:
+    chain = _in_turn(steps, inputs)
+    if len(chain.moves) == 1:
         return chain.moves[0]
     if chain.bent is not None:
         raise ValueError(
-            f"'{chain.bent}' is monotone and not linear, and stands in a pipeline "
-            f"inside of '{name.rpartition('__')[0] or name}'. Make it a step of its "
-            "own, with the scalers in a step behind it."
+            f"'{chain.bent}' is monotone and not linear, and stands among other steps "
+            "inside of a step. Make it a step of its own, and scale behind it."
         )
     return Linear(chain.matrix)
 
 
-def _columns_of(step: ColumnTransformer, d: int) -> Iterator[tuple]:
-    """Each part of it that has outputs, with its name and the columns it reads."""
+def _parts_of(step: ColumnTransformer | FeatureUnion, d: int) -> list[tuple]:
+    """Name, transformer and columns of each part that makes something."""
+    if isinstance(step, FeatureUnion):
+        parts = step.transformer_list
+        return [(name, part, np.arange(d)) for name, part in parts if part != "drop"]
+    found = []
     for name, part, _ in step.transformers_:
-        outputs = step.output_indices_.get(name)
-        if outputs is not None and outputs.stop > outputs.start:
+        outputs = step.output_indices_.get(name, slice(0, 0))
+        if outputs.stop > outputs.start:
             columns = step._transformer_to_input_indices[name]
-            yield name, part, np.asarray(columns, dtype=int)
+            found.append((name, part, np.asarray(columns, dtype=int)))
+    return found
 
 
-def _branches_of(step: FeatureUnion, d: int) -> Iterator[tuple]:
-    for name, part in step.transformer_list:
-        if part != "drop":
-            yield name, part, np.arange(d)
-
-
-def _side_by_side(name: str, step, blocks, inputs: _Inputs) -> Linear | Monotone:
+def _side_by_side(name: str, step, inputs: _Inputs) -> Linear | Monotone:
     """Parts whose outputs stand beside one another, each with a weight."""
-    eye, parts = sp.eye_array(inputs.d, format="csr"), []
-    low, high = np.full(inputs.d, -np.inf), np.full(inputs.d, np.inf)
-    for inner, part, columns in blocks:
+    d, weights = inputs.d, step.transformer_weights or {}
+    eye, matrices, signs = sp.eye_array(d, format="csr"), [], []
+    low, high = np.full(d, -np.inf), np.full(d, np.inf)
+    for inner, part, columns in _parts_of(step, d):
         moves = moves_of(f"{name}__{inner}", part, inputs.take(columns))
-        weight = (step.transformer_weights or {}).get(inner, 1.0)
-        parts.append((moves, weight, eye[columns]))
+        weight = weights.get(inner, 1.0)
+        signs.append(np.sign(weight) * moves.signs @ eye[columns])
+        if isinstance(moves, Linear):
+            matrices.append(weight * moves.matrix @ eye[columns])
         low[columns] = np.maximum(low[columns], moves.low)
         high[columns] = np.minimum(high[columns], moves.high)
-    if not parts:
-        return Linear(sp.csr_array((0, inputs.d)))
-    if all(isinstance(moves, Linear) for moves, _, _ in parts):
-        blocks = [weight * moves.matrix @ reads for moves, weight, reads in parts]
-        return Linear(sp.csr_array(sp.vstack(blocks)))
-    blocks = [np.sign(weight) * m.signs @ reads for m, weight, reads in parts]
-    return Monotone(sp.csr_array(sp.vstack(blocks)), low, high)
+    if len(matrices) == len(signs):
+        return Linear(sp.csr_array(sp.vstack(matrices)))
+    return Monotone(sp.csr_array(sp.vstack(signs)), low, high)
 
 
 # -- exact columns ---------------------------------------------------------------------
@@ -431,17 +424,17 @@ def _side_by_side(name: str, step, blocks, inputs: _Inputs) -> Linear | Monotone
 _ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 
 
-def exact_columns(transformer, X) -> np.ndarray:
+def _exact_columns(steps: list[tuple[str, Any]], X) -> np.ndarray:
     """A mask of the columns of X that noise does not move, before fitted steps.
 
     Those are columns of text, and those that a ColumnTransformer, as the first step,
     hands to encoders of categories alone.
     """
     exact = text_columns(X)
-    first = next(_steps_of(transformer), (None, None))[1]
+    first = steps[0][1] if steps else None
     if isinstance(first, ColumnTransformer):
         encoded, measured = np.zeros_like(exact), np.zeros_like(exact)
-        for _, part, columns in _columns_of(first, exact.size):
+        for _, part, columns in _parts_of(first, exact.size):
             encodes = any(isinstance(s, _ENCODERS) for _, s in _steps_of(part))
             (encoded if encodes else measured)[columns] = True
         exact |= encoded & ~measured

@@ -41,7 +41,7 @@ from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
 from wideberth.estimators.judging import JudgedBoxes, RawBoxes
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
-from wideberth.estimators.moves import Chain, chain_of, exact_columns, text_columns
+from wideberth.estimators.moves import Chain, chain_of, text_columns
 from wideberth.estimators.one_vs_rest import radii_of, remembered_radius
 from wideberth.estimators.streaming import per_row
 from wideberth.estimators.verdict import Verdict, verdict
@@ -221,14 +221,14 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         try:
             Z = ahead.fit_transform(X, y, **consumed(ahead, params))
             self.steps = [*ahead.steps[:-1], self.steps[-1]]
-            chain, exact = chain_of(ahead, X), exact_columns(ahead, X)
+            chain = chain_of(ahead, X)
             if bars is None:
-                noise = _raw_noise(classifier.noise, X, exact)
+                noise = _raw_noise(classifier.noise, X, chain.exact)
                 _check_missing(X, noise)
                 _fit_against(_carried(noise, chain.matrix), classifier, Z, y, own)
             else:
                 _check_missing(X, bars)
-                _refuse_levels(bars, exact, feature_names(X))
+                _refuse_levels(bars, chain.exact, feature_names(X))
                 if chain.bent is None:
                     classifier.fit(Z, y, **own, X_err=bars.carried(chain.matrix))
                 else:
@@ -478,8 +478,8 @@ def carry_noise(noise, transformer, X):
     str, array of shape (n_transformed,), Box, CrossPolytope or Correlated
         For the `noise` of a classifier behind the transformer. Radii stay as they are.
     """
-    noise = _raw_noise(noise, X, exact_columns(transformer, X))
-    return _carried(noise, chain_of(transformer, X).matrix)
+    chain = chain_of(transformer, X)
+    return _carried(_raw_noise(noise, X, chain.exact), chain.matrix)
 
 
 def _carried(noise, linear: sp.csr_array):

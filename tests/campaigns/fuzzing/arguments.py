@@ -268,6 +268,7 @@ def call_fit(case) -> None:
 
 # -- the command line --------------------------------------------------------------------
 
+<<<<<<< HEAD
 _WORDS = ("1", "0", "-1", "0.1", "1e999", "nan", "", "x", "y", "a", "mass", "temp", "state", "--", "-", "2GB", "9" * 30,
           "9" * 5000, "\udcff", "ä", "l2", "linf", "0.1std", "0.1,1", "-2,-1", "auto", "na=x", "header=no", "absent=exact", "measured", ",", "\\t", "csv", "libsvm", "latin-1", "undefined",
           "drop", "median", "error", "balanced", "margin", "sample", "own", "truth", "0.95", "5", "1e-300", "1e300",
@@ -308,6 +309,8 @@ def parse_options(words) -> None:
             raise
 
 
+=======
+>>>>>>> main
 #: Options that go with the data of a command, each with the kinds of values it may have.
 _COMMON = {
     "--radius": ("0.1", "0", "50", "1e12", "1e-12", "0.1std", "0,0.1,1e12"), "--radius-column": ("mass", "nothing", "temp", "state"),

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
-from trouble import TESTS, check, child, survivors
+from trouble import check, child
 
 #: Fits of several kinds, and a digest of each answer.
 FITS_SCRIPT = """
@@ -93,60 +88,3 @@ def fork_spawn_and_forkserver(tries: int) -> str:
 def fits_in_threads(tries: int) -> str:
     count = int(child(_THREADS, tries))
     return f"{count} fits on shared data, four at a time, bit-equal to those in turn"
-
-
-_REPRODUCE = """
-import sys, json
-from reproduction import reproduce_tiny
-if __name__ == "__main__":
-    results = reproduce_tiny(sys.argv[1])
-    kept = [{k: v for k, v in row.items() if "seconds" not in k and "speed" not in k} for row in results.rows]
-    print("rows", json.dumps(kept, sort_keys=True))
-"""
-
-
-@check(tries=3)
-def kill_9_during_reproduce(tries: int) -> str:
-    """It goes on from where it was killed, to the results of an undisturbed run."""
-    with tempfile.TemporaryDirectory() as place:
-        script = Path(place) / "run.py"
-        script.write_text(_REPRODUCE)
-        whole = _reproduce(script, f"{place}/whole")
-        folder, kept = Path(place) / "killed", []
-        for k in range(tries):
-            lines = 3 + 4 * k
-            process = _start(script, folder)
-            while process.poll() is None and _lines(folder) < lines:
-                time.sleep(0.02)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            assert survivors(process.pid, 30) == [], (
-                "workers outlive the one that was killed"
-            )
-            kept.append(_lines(folder))
-            assert kept[-1] >= lines
-            with open(next(folder.glob("cells-*.jsonl")), "ab") as torn:
-                torn.write(b'{"cell": "tor')  # as if it had been writing
-        again = _reproduce(script, str(folder))
-        assert _lines(folder) == _lines(Path(f"{place}/whole"))
-    assert again == whole, "another result than that of an undisturbed run"
-    return f"killed with {', '.join(map(str, kept))} lines kept; then equal to an undisturbed run"
-
-
-def _start(script: Path, folder) -> subprocess.Popen:
-    environment = os.environ | {"PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, str(script), str(folder)], env=environment, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def _reproduce(script: Path, folder: str) -> str:
-    process = _start(script, folder)
-    out, said = process.communicate(timeout=600)
-    assert process.returncode == 0, said
-    return out.split("rows ")[1]
-
-
-def _lines(folder: Path) -> int:
-    return sum(file.read_bytes().count(b"\n") for file in folder.glob("cells-*.jsonl"))
