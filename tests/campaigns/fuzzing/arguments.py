@@ -268,49 +268,6 @@ def call_fit(case) -> None:
 
 # -- the command line --------------------------------------------------------------------
 
-<<<<<<< HEAD
-_WORDS = ("1", "0", "-1", "0.1", "1e999", "nan", "", "x", "y", "a", "mass", "temp", "state", "--", "-", "2GB", "9" * 30,
-          "9" * 5000, "\udcff", "ä", "l2", "linf", "0.1std", "0.1,1", "-2,-1", "auto", "na=x", "header=no", "absent=exact", "measured", ",", "\\t", "csv", "libsvm", "latin-1", "undefined",
-          "drop", "median", "error", "balanced", "margin", "sample", "own", "truth", "0.95", "5", "1e-300", "1e300",
-          "<script>", "a b", "'", '"', "$(id)", "../x", "state,mass", "1_0", "\u0661", "+1", "3")  # fmt: skip
-_OPTIONS = (
-    "--target", "--radius", "--radius-column", "--replicates", "--noise", "--errors", "--model",
-    "--confidence", "--C", "--norm-penalty", "--ramp", "--score-radius", "--folds", "--memory",
-    "--standardize", "--drop", "--one-hot", "--missing", "--class-weight", "--tol", "--seed", "--read",
-    "--force", "--json", "--debug", "--points", "--weights",
-    "--id", "--scores", "--at", "--curve", "--out", "--report", "--nonsense", "-x", "--repeats", "--jobs", "--quick",
-    "--help", "--version",
-)  # fmt: skip
-
-
-def _options_case(rng: Random) -> list[str]:
-    command = rng.choice(("fit", "predict", "certify", "path", "reproduce", "fitt", ""))
-    words = [
-        command,
-        *rng.choices(("data.csv", "m.wideberth", "-", "none"), k=rng.randint(0, 2)),
-    ]
-    for _ in range(rng.randint(0, 6)):
-        words.append(rng.choice(_OPTIONS))
-        words += rng.choices(_WORDS, k=rng.choice((0, 1, 1, 1, 2)))
-    return words
-
-
-@target("options", _options_case, (SystemExit,), share=0.06)
-def parse_options(words) -> None:
-    """The parser of the command line, up to where work would begin."""
-    from wideberth.cli.options import parse
-
-    with _quietly():
-        try:
-            parse(words)
-        except SystemExit as end:
-            if end.code not in (0, 2):
-                raise Violation(f"exit code {end.code}") from None
-            raise
-
-
-=======
->>>>>>> main
 #: Options that go with the data of a command, each with the kinds of values it may have.
 _COMMON = {
     "--radius": ("0.1", "0", "50", "1e12", "1e-12", "0.1std", "0,0.1,1e12"), "--radius-column": ("mass", "nothing", "temp", "state"),
