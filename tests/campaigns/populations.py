@@ -30,8 +30,7 @@ from mpmath import matrix, mp, mpf
 from scipy.linalg import cho_factor, cho_solve
 
 from wideberth import MeasuredSVC, TrueFeatures
-from wideberth.measurement.em import marginals
-from wideberth.measurement.gaussians import GaussianFitter
+from wideberth.measurement.fitting import GaussianFitter, marginals
 from wideberth.measurement.population import Measurements, Population, posterior_of
 
 #: Observed over stated, in cells of at least so many events.

@@ -4,6 +4,7 @@ import doctest
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import wideberth.measurement.radius
 from wideberth.measurement.radius import noise_from_replicates, radius_from_std
@@ -98,7 +99,6 @@ def test_one_standard_deviation_per_sample_gives_one_radius_each():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: radius_from_std(0.1, 3, confidence=95), "confidence=95"),
         (lambda: radius_from_std(-0.1, 3), "std is -0.1"),
         (lambda: radius_from_std(0.1, 3, covers="all"), "covers='all'"),
         (lambda: radius_from_std(0.1, 3, noise="l3"), "noise='l3'"),
@@ -108,7 +108,6 @@ def test_one_standard_deviation_per_sample_gives_one_radius_each():
         (lambda: radius_from_std(0.1, True), "n_features=True"),
         (lambda: radius_from_std(0.1, "4"), "n_features='4'"),
         (lambda: radius_from_std(np.nan, 4), "std is nan"),
-        (lambda: radius_from_std(0.1, 3, confidence=np.nan), "confidence=nan"),
         (lambda: radius_from_std(0.1, 2, noise=np.array([1, 1j])), "noise"),
     ],
 )
@@ -119,3 +118,30 @@ def test_bad_arguments_are_named(call, said):
 
 def test_the_examples_in_the_documentation_hold():
     assert doctest.testmod(wideberth.measurement.radius).failed == 0
+
+
+@pytest.mark.parametrize("noise", ["l2", "linf", "l1"])
+@pytest.mark.parametrize("confidence", [0.3, 0.9])
+def test_radii_of_an_instrument_are_those_of_the_table(noise, confidence):
+    d, root = 5, np.sqrt(5) if noise == "l1" else 1.0
+    margin = max(stats.norm.ppf(confidence), 0.0)
+    found = radius_from_std(0.3, d, confidence=confidence, noise=noise)
+    assert found == pytest.approx(0.3 * root * margin)
+    sample = stats.chi.ppf(confidence, d) * root
+    if noise == "linf":
+        sample = stats.norm.ppf((1 + confidence ** (1 / d)) / 2)
+    options = {"confidence": confidence, "noise": noise, "covers": "sample"}
+    assert radius_from_std(0.3, d, **options) == pytest.approx(0.3 * sample)
+
+
+def test_noise_on_few_features_or_none_has_their_degrees_of_freedom():
+    few = radius_from_std(1.0, 3, noise=[1.0, 0.0, 0.0], covers="sample")
+    assert few == pytest.approx(stats.chi.ppf(0.95, 1))
+    none = radius_from_std(1.0, 3, noise=[0.0, 0.0, 0.0], covers="sample")
+    assert none == pytest.approx(stats.chi.ppf(0.95, 1))
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -0.1, 1.1, "0.9", np.nan, None])
+def test_a_confidence_is_a_probability(confidence):
+    with pytest.raises(ValueError, match="probability between 0 and 1"):
+        radius_from_std(1.0, 3, confidence=confidence)

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal, multivariate_t, truncnorm, wishart
 
 from wideberth import MeasuredSVC, TrueFeatures
-from wideberth.measurement.em import expectation_maximisation, rows_behind
-from wideberth.measurement.gaussians import Target
+from wideberth.measurement.fitting import Target, expectation_maximisation, rows_behind
 from wideberth.measurement.population import (
     FLOOR,
     Measurements,
@@ -35,7 +34,7 @@ def fitted(n, d=3, seed=0, errors=0.0, nu=0.0):
     E = errors * rng.uniform(0.5, 2.0, size=X.shape)
     population = Population(np.ones(1), mean[None], spread[None])
     part, prior = measurements(X, E), Prior(spread[None], np.array([nu]))
-    return rng, population, part, PopulationUncertainty.of(population, part, prior, n)
+    return rng, population, part, PopulationUncertainty.of(population, part, prior)
 
 
 # -- EM ------------------------------------------------------------------------------
@@ -208,7 +207,7 @@ def test_a_target_that_is_known_from_few_rows_adds_doubt():
     scales = []
     for known in (np.inf, 30.0, 3.0):
         prior = Prior(spread, np.array([60.0]), np.full((1, 3), known))
-        doubt = PopulationUncertainty.of(population, part, prior, 30)
+        doubt = PopulationUncertainty.of(population, part, prior)
         found = posterior_of(population, part)
         scales.append(doubt.student(found, np.ones(3))[0][0])
     assert (scales[0] < scales[1]).all()

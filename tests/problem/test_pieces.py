@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from problems import make_problem
 from wideberth.kernels.sparse import less_values
-from wideberth.measurement.tables import read_variances
+from wideberth.measurement.population import read_variances
 from wideberth.noise import (
     Boxes,
     Covariances,

@@ -170,7 +170,8 @@ _KINDS: dict[str, _Kind] = {
     "TrueFeatures": _estimator(
         TrueFeatures,
         "weights_ means_ covariances_ n_components_ shrinkage_ n_iter_ objective_ "
-        "misfit_ _centre _scale _population _uncertainty _measured",
+        "misfit_ _centre _scale _beside _categories _effects _population _uncertainty "
+        "_measured",
     ),
     "PreparedNumbers": _estimator(PreparedNumbers, "medians_ scales_"),
     "StandardScaler": _estimator(

@@ -29,8 +29,7 @@ from wideberth import certify
 from wideberth.estimators.judging import Judged
 from wideberth.estimators.moves import chain_of
 from wideberth.estimators.one_vs_rest import radii_of
-from wideberth.measurement.population import Posterior
-from wideberth.measurement.tables import BLOCK, read_variances
+from wideberth.measurement.population import BLOCK, Posterior, read_variances
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.noise import Covariances, Posteriors, keeps_apart
 from wideberth.noise.reading import in_order_of
@@ -118,12 +117,21 @@ class Denoised:
         return front.trained(behind, X, y, X_err, consumed(behind, params))
 
     def trained(self, behind, X, y, X_err, params: dict) -> Denoised:
-        """The same with a `RobustPipeline` behind it that is fitted here."""
-        found = self.posterior(X, X_err)
+        """The same with a `RobustPipeline` behind it that is fitted here.
+
+        At radius 0, the default, covariances of posteriors are not needed.
+        """
+        last, step = behind.steps[-1]
         routed = get_config()["enable_metadata_routing"]
-        name = "X_err" if routed else f"{behind.steps[-1][0]}__X_err"
-        sets = Posteriors.of(found.covariance)
-        behind.fit(found.mean, y, **params | {name: sets})
+        name, radius = ("", "radius") if routed else (f"{last}__", f"{last}__radius")
+        stated = params.get(radius, getattr(step, "radius", 1.0))
+        if stated is None or (np.ndim(stated) == 0 and stated == 0):
+            params = {key: params[key] for key in params.keys() - {radius}}
+            behind.fit(self.means(X, X_err), y, **params)
+        else:
+            found = self.posterior(X, X_err)
+            sets = Posteriors.of(found.covariance)
+            behind.fit(found.mean, y, **params | {f"{name}X_err": sets})
         return replace(self, behind=behind)
 
     @property
@@ -188,8 +196,8 @@ class Denoised:
             raise ValueError(
                 f"The population has {self.features.n_components_} Gaussians, and the "
                 "posterior mean bends with the measurement, so that no exact radius "
-                "is known. Use TrueFeatures(n_components=1), or ask for verdict(X, "
-                "X_err), which holds for any number of them."
+                "is known. Use n_components=1, or ask for verdict(X, X_err), which "
+                "holds for any number of them."
             )
         Z, errors = self._read(X, X_err)
         if np.ndim(errors) == 3:

@@ -32,7 +32,12 @@ import numpy as np
 from scipy import stats
 
 from wideberth.noise import as_shape
-from wideberth.problem.validation import check_number, check_per_sample, own_names
+from wideberth.problem.validation import (
+    check_number,
+    check_per_sample,
+    own_names,
+    short,
+)
 
 _COVERS = ("margin", "sample")
 
@@ -70,10 +75,7 @@ def radius_from_std(
     >>> round(radius_from_std(0.1, n_features=30, covers="sample"), 3)
     0.662
     """
-    if not isinstance(confidence, numbers.Real) or not 0 < float(confidence) < 1:
-        raise ValueError(
-            f"confidence={confidence!r} must be a probability between 0 and 1."
-        )
+    check_confidence(confidence)
     if covers not in _COVERS:
         raise ValueError(f"covers={covers!r} is not known; choose one of {_COVERS}.")
     std = check_per_sample(std, np.size(std), "std").reshape(np.shape(std))
@@ -89,6 +91,15 @@ def radius_from_std(
     factor = np.sqrt(n_features) if shape.order == 1 else 1.0
     radius = std * (quantile * factor)
     return float(radius) if np.ndim(radius) == 0 else radius
+
+
+def check_confidence(confidence) -> None:
+    """Refuse what is no probability between 0 and 1."""
+    if not isinstance(confidence, numbers.Real) or not 0 < float(confidence) < 1:
+        raise ValueError(
+            f"confidence={short(confidence)} must be a probability between 0 and 1, "
+            "such as 0.95."
+        )
 
 
 def noise_from_replicates(replicates, confidence=0.95) -> tuple[np.ndarray, np.ndarray]:
