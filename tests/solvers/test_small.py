@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from problems import PENALISED_SHAPES, TARGETS, problems
 from wideberth import RobustLinearSVC, solve
-from wideberth.estimators import one_look
+from wideberth.estimators import training
 from wideberth.problem import Problem
 from wideberth.solvers import small
 from wideberth.solvers.attempts import prove
@@ -189,7 +189,7 @@ def estimates(monkeypatch):
         calls.append(len(labels))
         return estimated_slacks(problem, labels)
 
-    monkeypatch.setattr(one_look, "estimated_slacks", watched)
+    monkeypatch.setattr(training, "estimated_slacks", watched)
     monkeypatch.setattr(small, "estimated_slacks", watched)
     return calls
 

@@ -55,7 +55,7 @@ from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
-from wideberth.estimators.training_data import RowsInMemory, binary_problems
+from wideberth.estimators.training import TrainingRows, statement_of
 from wideberth.estimators.verdict import Verdict
 from wideberth.problem.endpoints import critical_radius, critical_scale
 from wideberth.problem.ramp import Beyond
@@ -393,9 +393,10 @@ def _noise_limits(
         X = model[:-1].transform(X)
         bars = None if bars is None else bars.carried(model.linear_map_)
     some = np.any(np.asarray(uncertainty.radius) > 0)
-    data = RowsInMemory(X, rows.y, rows.weights, uncertainty.radius, bars)
+    given = X, rows.y, rows.weights, uncertainty.radius, bars
+    data = TrainingRows.of(*given, svc.class_weight)
     limits: list[_Limits] = []
-    for k, problem in enumerate(binary_problems(svc, data)):
+    for k, problem in enumerate(data.problems(statement_of(svc))):
         if svc.ramp is not None:
             there = Beyond(svc.ramp, svc.coef_[k], svc.intercept_[k])
             problem = there.rest(problem)

@@ -8,6 +8,7 @@ accuracy, ties go to the first candidate.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -22,22 +23,21 @@ from sklearn.utils.metadata_routing import (
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.parallel import Parallel, delayed
 
 from wideberth._path import read_Cs, read_penalties, read_radii, read_ramps
-from wideberth.estimators.folds import run_fold
+from wideberth.estimators.folds import GridScores, run_folds, score_grid
 from wideberth.estimators.linear import LinearClassifier
-from wideberth.estimators.one_vs_rest import (
-    OneVsRest,
+from wideberth.estimators.scoring import RobustScorer
+from wideberth.estimators.svc import RobustLinearSVC
+from wideberth.estimators.training import (
     SolverOptions,
+    TrainingRows,
+    read_measured,
     scaled_radius,
     stated_noise,
     statement_of,
     unknown_classes,
 )
-from wideberth.estimators.scoring import RobustScorer
-from wideberth.estimators.svc import RobustLinearSVC
-from wideberth.estimators.training_data import RowsInMemory, read_measured
 from wideberth.problem.changes import build_problem
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_jobs, check_number
@@ -86,8 +86,8 @@ class RobustLinearSVCCV(LinearClassifier):
         What is seldom needed: "solver", "screening", "max_iter", "intercept_penalty"
         and "random_state" as in `RobustLinearSVC`, for every model; "starts" for the
         chosen model, since those of the folds start from each other; "refit", whether
-        to fit the chosen model to all data (True); "verbose", 1 to print a line for
-        every fold and 2 for every model.
+        to fit the chosen model to all data (True); "verbose", to print a line for every
+        fold.
 
     Attributes
     ----------
@@ -204,7 +204,8 @@ class RobustLinearSVCCV(LinearClassifier):
         given = {"sample_weight": sample_weight, "radius": radius, "X_err": X_err}
         routed = self._route(given, params)
         options = self._options
-        data = RowsInMemory(X, y, sample_weight, radius, bars)
+        how = {"bars": bars, "class_weight": self.class_weight}
+        data = TrainingRows.of(X, y, sample_weight, radius, **how)
         notes = unknown_classes(self.class_weight, radius, data.labels)
         check_jobs(self.n_jobs)
         if self.selection not in _SELECTIONS:
@@ -212,25 +213,22 @@ class RobustLinearSVCCV(LinearClassifier):
                 f"selection={self.selection!r} is not known; choose one of "
                 f"{_SELECTIONS}."
             )
-        problems = OneVsRest.of(data, self.class_weight)
-        self.noise_, self.classes_ = self._noise(), problems.classes
+        self.noise_, self.classes_ = self._noise(), data.classes
         self.scorer_ = self._scorer()
         stated = Statement(radius=radius, noise=self.noise, X_err=bars)
         self.radii_ = read_radii(stated, self.radii)
         self.norm_penalties_ = read_penalties(stated, self.norm_penalties)
         self.ramps_ = read_ramps(stated, self.ramps)
-        self.Cs_ = self._grid(data, problems)
+        self.Cs_ = self._grid(data)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = list(splitter.split(X, y, **routed.splitter.split))
         self.n_splits_ = len(splits)
         seed = int(check_random_state(options.random_state).randint(2**31))
-        folds = Parallel(n_jobs=self.n_jobs)(
-            delayed(run_fold)(self, data, k, *split, routed.scorer.score, seed)
-            for k, split in enumerate(splits)
-        )
+        work = partial(score_grid, self, data, routed.scorer.score, seed)
+        folds = run_folds(work, splits, n_jobs=self.n_jobs)
         self._choose(folds)
-        left = np.array([~fold["converged"] for fold in folds])
-        gaps, of = np.array([fold["gaps"] for fold in folds]), f"{left.size} models"
+        left = np.array([~fold.converged for fold in folds])
+        gaps, of = np.array([fold.gaps for fold in folds]), f"{left.size} models"
         advice = "raise solver_options['max_iter'], or tol where rounding forbids more"
         notes += not_proven(left, gaps, self.tol, of, advice)
         if options.refit:
@@ -244,22 +242,22 @@ class RobustLinearSVCCV(LinearClassifier):
             check_number(radius, "the radius of robust_scorer")
         return scorer
 
-    def _grid(self, data: RowsInMemory, problems: OneVsRest) -> np.ndarray:
+    def _grid(self, data: TrainingRows) -> np.ndarray:
         """Values of C, by default spaced over the ranges of all binary problems."""
         if np.ndim(self.Cs) > 0:
             return read_Cs(self.Cs, [])
         data = data.at(self.radii_.min())
         least = replace(statement_of(self), norm_penalty=self.norm_penalties_.min())
-        stated = problems.stated(data, least)
+        stated = data.stated(least)
         units = [
-            build_problem(data.X, problems.signs(data, k), stated, factor=None)
-            for k in problems.positives
+            build_problem(data.X, data.signs(k), stated, factor=None)
+            for k in data.positives
         ]
         return read_Cs(self.Cs, units)
 
-    def _choose(self, folds: list[dict]) -> None:
+    def _choose(self, folds: list[GridScores]) -> None:
         """Set the results and the choice."""
-        found = np.stack([fold["scores"] for fold in folds], axis=-1)
+        found = np.stack([fold.scores for fold in folds], axis=-1)
         given = {"ramp": self.ramps, "norm_penalty": self.norm_penalties}
         one = [name for name, values in given.items() if values is None]
         axes = tuple(k for k, name in enumerate(given) if name in one)
@@ -288,14 +286,13 @@ class RobustLinearSVCCV(LinearClassifier):
         self.best_params_ = self.cv_results_["params"][best]
         self.best_score_ = float(means[best])
 
-    def _train(self, data: RowsInMemory) -> list[Warning]:
+    def _train(self, data: TrainingRows) -> list[Warning]:
         """Fit the chosen model to all data; what it keeps is kept here too."""
         model = self._model().set_params(C=self.C_, radius=self.radius_)
         model.norm_penalty = self.norm_penalty_
         model.ramp = self.ramp_ if self.ramp_ > -np.inf else None
         radius = scaled_radius(data.radius, self.radius_)
-        # Not `fit`: to catch what it warns of would not be safe beside other threads.
-        notes = model._fit(data.X, data.y, data.weights, radius, data.bars)
+        notes = model._fit(data.X, data.y, data.weight, radius, data.bars)
         self.best_estimator_ = model
         for name, value in vars(model).items():
             if name.endswith("_") and name != "radius_":
@@ -313,7 +310,7 @@ class RobustLinearSVCCV(LinearClassifier):
 
     @property
     def _options(self) -> SolverOptions:
-        unused = ("warm_start", "max_seconds")
+        unused = ("warm_start", "max_seconds", "callback")
         return SolverOptions.read(self.solver_options, unused)
 
     def _route(self, given: dict, params):
@@ -347,12 +344,13 @@ class RobustLinearSVCCV(LinearClassifier):
 
 
 def _results(
-    candidates: list[dict], told: list[str], scores: np.ndarray, folds: list[dict]
+    candidates: list[dict], told: list[str], scores: np.ndarray, folds: list[GridScores]
 ) -> dict:
     """`cv_results_` as `GridSearchCV` has it, with the parameters `told`."""
     table: dict = {}
     for name in ("fit_time", "score_time"):
-        seconds = np.stack([np.moveaxis(fold[name], 3, 0).ravel() for fold in folds])
+        parts = [getattr(fold, name) for fold in folds]
+        seconds = np.stack([np.moveaxis(part, 3, 0).ravel() for part in parts])
         table[f"mean_{name}"] = seconds.mean(axis=0)
         table[f"std_{name}"] = seconds.std(axis=0)
     for name in told:

@@ -28,7 +28,7 @@ from sklearn.utils import gen_batches
 from wideberth import certify
 from wideberth.estimators.judging import Judged
 from wideberth.estimators.moves import chain_of
-from wideberth.estimators.one_vs_rest import radii_of
+from wideberth.estimators.training import radii_of
 from wideberth.measurement.population import BLOCK, Posterior, read_variances
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.noise import Covariances, Posteriors, keeps_apart

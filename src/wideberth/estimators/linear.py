@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from typing import ClassVar
 
@@ -17,12 +18,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from wideberth import certify
 from wideberth.data.opening import errors_in_memory, in_chunks
-from wideberth.estimators.issuing import issue
 from wideberth.estimators.judging import Judged, JudgedBoxes
-from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.estimators.streaming import StreamedMixin, per_row
-from wideberth.estimators.training_data import (
+from wideberth.estimators.training import (
     dispatched,
+    radii_of,
     read_rows,
     remedy_for_gaps,
 )
@@ -326,8 +326,10 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
     def _fit_or_stay(self, *data):
         """Fit; a fit that fails or is interrupted leaves what was fitted before."""
         fitted = copy(self)
-        issue(fitted._fit(*data), stacklevel=3)
+        notes = fitted._fit(*data)
         self.__dict__ = fitted.__dict__
+        for note in notes:
+            warnings.warn(note, stacklevel=3)
         return self
 
     def _fit(self, *data) -> list[Warning]:

@@ -21,18 +21,18 @@ from wideberth.data.opening import in_chunks
 from wideberth.data.samples import Samples
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
-from wideberth.estimators.issuing import told_once
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.spread_calibration import SpreadCalibration
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
-from wideberth.estimators.training_data import read_rows
+from wideberth.estimators.training import read_rows
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.measurement.population import BLOCK, read_variances
 from wideberth.measurement.radius import check_confidence
 from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
+from wideberth.problem.arrays import quietly
 from wideberth.problem.labels import class_labels, uniform
 from wideberth.problem.validation import as_array, check_per_sample
 
@@ -212,7 +212,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     def _fit(self, data: Samples) -> None:
         wanted = self.cv is not None or self.probability
         self.C_, radius = self.C, self.radius
-        with told_once() as told:
+        with quietly():  # what folds repeat; the model says it of itself
             folds = self._folds(data) if wanted else []
             if self.cv is not None:
                 self.C_, radius = self._chosen(folds)
@@ -223,7 +223,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         self.n_iter_ = last.n_iter_
         self.calibration_ = None
         if self.probability and folds:
-            with told_once(told):
+            with quietly():
                 self.calibration_ = self._calibrated(folds)
 
     @per_row

@@ -42,8 +42,8 @@ from wideberth.estimators.denoised import Denoised, consumed, place_of_features
 from wideberth.estimators.judging import JudgedBoxes, RawBoxes
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.estimators.moves import Chain, chain_of, text_columns
-from wideberth.estimators.one_vs_rest import radii_of, remembered_radius
 from wideberth.estimators.streaming import per_row
+from wideberth.estimators.training import radii_of, remembered_radius
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.measurement.true_features import refuse_empty_columns
 from wideberth.noise import (
