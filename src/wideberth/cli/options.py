@@ -366,6 +366,12 @@ class TrainingOptions(TableOptions):
     one_hot: tuple[str, ...] = _columns(
         _COLUMNS, "text: one column of 0 and 1 per category; auto: all text"
     )
+    log: tuple[str, ...] = _columns(
+        _COLUMNS, "take logarithms; errors become shares of the value"
+    )
+    limits: tuple[str, ...] | None = _columns(
+        _COLUMNS, "read <0.5 or >100 as an interval with its error; bare: in all", "*"
+    )
     id: str | None = _option(
         None, _COLUMNS, "names the rows where they are listed; no feature", "COL"
     )
@@ -476,6 +482,8 @@ class TrainingOptions(TableOptions):
                 "--norm-penalty beside --errors needs boxes, whose norm all rows "
                 f"share; leave it out, or write --errors {self.errors.where} box."
             )
+        if self.limits is not None and "--errors" not in given and given:
+            yield f"--limits gives values errors, and {given[0]} another shape."
         covering = self.confidence is not None and self.noise.scales is not None
         if covering and self.radius.values:
             yield (
@@ -521,6 +529,11 @@ class TrainingOptions(TableOptions):
         return False
 
     @property
+    def learns(self) -> bool:
+        """Whether --model measured could take the place of what is asked for."""
+        return False
+
+    @property
     def error_shape(self) -> str:
         """That of --errors."""
         return "ellipsoid" if self.errors is None else self.errors.shape
@@ -552,12 +565,13 @@ class TrainingOptions(TableOptions):
             parts = ([n] if n in known else n.split(",") for n in given)
             return tuple(name for part in parts for name in part)
 
-        one_hot, drop = split(self.one_hot), split(self.drop)
+        one_hot, drop, log = map(split, (self.one_hot, self.drop, self.log))
+        limits = None if self.limits is None else split(self.limits)
         if AUTO in one_hot:
             aside = {*self.beside(), *drop, *self.reading.dates, *one_hot}
             found = reader.text_columns(reader.others(aside))
             one_hot = (*(name for name in one_hot if name != AUTO), *found)
-        return replace(self, one_hot=one_hot, drop=drop)
+        return replace(self, one_hot=one_hot, drop=drop, log=log, limits=limits)
 
     def with_target(self) -> Self:
         """Return these options with the usual target of the format if none is given."""
@@ -572,7 +586,10 @@ class TrainingOptions(TableOptions):
 # -- the commands ----------------------------------------------------------------------
 
 #: Options of `fit` that need the whole table in memory.
-_WHOLE = ("report", "standardize", "replicates", "one_hot", "suspects", "id")
+_WHOLE = (
+    *("report", "standardize", "replicates", "one_hot", "suspects", "id"),
+    *("log", "limits"),
+)
 #: Options that say otherwise than by standard errors how far rows may be off, or how
 #: exactly to train, which is settled there.
 _NOT_MEASURED = (
@@ -690,6 +707,11 @@ class FitOptions(TrainingOptions):
     @property
     def measured(self) -> bool:
         return self.model == "measured"
+
+    @property
+    def learns(self) -> bool:
+        others = (*_NOT_MEASURED, "ramp", "memory")
+        return not (any(self._given(others)) or self.radius.std)
 
     def ordinary(self, C: float = 1.0, score_radius: float | None = None) -> Self:
         """The same for an ordinary SVM with this C, or for choosing one by a score."""

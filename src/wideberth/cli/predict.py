@@ -178,6 +178,7 @@ def _request(
         ),
         features=model.columns.numeric,
         dates=model.columns.dates,
+        limits=tuple(model.columns.limits),
         optional=frozenset([model.target, model.radius_column or model.target]),
     )
 
@@ -208,13 +209,18 @@ def _applied(
     unanswered: _Unanswered,
 ) -> Applied:
     """Rows of a table with their classes, and verdicts of models that give them."""
-    measured = model.errors is not None
+    measured = model.errors is not None or bool(model.columns.logs)
+    if model.columns.limits:
+        model.columns.fill_limits(table)
     X = model.columns.encode(table, gaps=model.gives_verdicts, dense=measured)
     usable = np.ones(table.n, dtype=bool)
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
             usable &= ~hole
     unanswered.note(table, ~usable, "lack a value")
+    impossible = model.columns.without_logarithm(X)
+    unanswered.note(table, impossible & usable, "have no logarithm")
+    usable &= ~impossible
     bars = standard = None
     if errors is not None:
         with located(options.data):
@@ -224,10 +230,14 @@ def _applied(
         unanswered.note(table, lacking & usable, "lack an error")
         usable &= ~lacking
         cells = tuple(map(np.nan_to_num, cells))
+        X, cells = model.columns.take_logs(X, cells, errors.shape == "box")
+        cells = tuple(map(np.nan_to_num, cells))
         if model.gives_verdicts:
             standard = errors.standard(cells)
         else:
             bars = errors.sets(cells, X)
+    else:
+        X = model.columns.take_logs(X)[0]
     for name, counts in model.columns.unseen(table).items():
         unanswered.unseen.setdefault(name, Counter()).update(counts)
     first = table.start + 1

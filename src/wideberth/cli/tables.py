@@ -5,13 +5,16 @@ What is wrong with a file, its columns or its cells is said without waiting for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
 from wideberth.cli.errors import blamed_on_data
-from wideberth.cli.options import TrainingOptions
+from wideberth.cli.options import AUTO, TrainingOptions
 from wideberth.cli.output import Progress, warn
-from wideberth.data import Request
+from wideberth.data import DataError, Request
 from wideberth.data.memory import parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import Reader, Table, gap_codes
@@ -42,7 +45,30 @@ class Opened:
             numbers=(*(name for name in numbers if name is not None), *known),
             dropped=(*options.drop, *self.unused),
             dates=options.reading.dates,
+            limits=options.limits or options.limits is not None,
         )
+
+
+def _gaps_too(opened: Opened) -> str:
+    """What a table with text will need beside --one-hot auto, in the same message."""
+    options, reader = opened.options, opened.reader
+    if options.one_hot or options.measured or options.missing is not None:
+        return ""
+    asked = replace(options, one_hot=(AUTO,))
+    opened = replace(opened, options=asked.with_columns(reader))
+    try:
+        table = read_table(reader, opened.request)
+    except DataError:
+        return ""
+    if sp.issparse(table.X):
+        return ""
+    gaps = int(np.isnan(table.X).any(axis=1).sum())
+    if 10 * gaps <= table.n:
+        return ""
+    return (
+        f" {gaps} of {table.n} rows lack numbers as well; add --missing median to fill "
+        "them in."
+    )
 
 
 def open_training_data(options: TrainingOptions) -> Opened:
@@ -60,10 +86,17 @@ def open_training_data(options: TrainingOptions) -> Opened:
 
         found = find_error_columns(opened.options, reader.others(()))
         opened.errors, opened.unused = found
+    elif options.limits is not None:
+        from wideberth.cli.measured import ErrorColumns
+
+        opened.errors = ErrorColumns({})
     if memory is None:
         with Progress(options.json) as progress:
             reader.watch = progress.reading(options.data)
-            opened.table = read_table(reader, opened.request)
+            try:
+                opened.table = read_table(reader, opened.request)
+            except DataError as error:
+                raise DataError(f"{error}{_gaps_too(opened)}") from None
         reader.remarks += gap_codes(opened.table, reader)
     for remark in reader.remarks:
         warn(remark)

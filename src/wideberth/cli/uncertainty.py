@@ -136,7 +136,7 @@ def measured(
     options: TrainingOptions, errors: ErrorColumns, table: Table, rows: PreparedRows
 ) -> tuple[PreparedRows, Uncertainty]:
     """Rows whose values have errors of their own, which radii are multiples of."""
-    errors, cells, facts = training_cells(errors, table, rows, options)
+    rows, errors, cells, facts = training_cells(errors, table, rows, options)
     given = in_errors(options, errors, facts)
     given.n_indicators = rows.columns.n_indicators
     given.bars = errors.sets(cells, rows.X)

@@ -417,7 +417,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             solver_options={"random_state": self.random_state},
         )
 
-    def _chosen(self, folds: list[FoldLeftOut]) -> tuple[float, float]:
+    def _chosen(self, folds: list[HeldOut]) -> tuple[float, float]:
         """The first best of all C and radii, on rows left out with their errors."""
         search = RobustLinearSVCCV(
             list(self.Cs),
@@ -432,7 +432,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         C, radius = np.unravel_index(means.argmax(), means.shape)
         return float(self.Cs[C]), float(self.radii[radius])
 
-    def _calibrated(self, folds: list[FoldLeftOut]) -> list[SpreadCalibration]:
+    def _calibrated(self, folds: list[HeldOut]) -> list[SpreadCalibration]:
         """From the scores of rows that were left out."""
         classifier = self._classifier(self.C_, self.radius_)
         scores = Scores.joined([fold.decisions(classifier) for fold in folds])
@@ -443,7 +443,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             for k, label in enumerate(self.classes_[-scores.values.shape[-1] :])
         ]
 
-    def _folds(self, data: Samples) -> list[FoldLeftOut]:
+    def _folds(self, data: Samples) -> list[HeldOut]:
         """Parts to train on and parts left out; none where a class has one row."""
         cv = self.cv
         if cv is None:
@@ -455,9 +455,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
         parts = [[_weighty(data.take(rows)) for rows in split] for split in splits]
         return [
-            FoldLeftOut(
-                train, test, self._trained(train, self.C, self.radius).denoised_
-            )
+            HeldOut(train, test, self._trained(train, self.C, self.radius).denoised_)
             for train, test in parts
         ]
 
@@ -483,7 +481,7 @@ def _weights(data: Samples) -> dict[str, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class FoldLeftOut:
+class HeldOut:
     """Rows to train on, rows left out, and a pipeline fitted to the first."""
 
     train: Samples
@@ -508,8 +506,7 @@ class FoldLeftOut:
 
     def decisions(self, classifier: RobustLinearSVC) -> Scores:
         """Decision values of the rows left out, under a classifier with settings."""
-        data, behind = self.train, make_robust_pipeline(classifier)
-        trained = self.fitted.trained(
-            behind, data.X, data.y, data.X_err, _weights(data)
-        )
+        data = self.train
+        weights = {"sample_weight": data.weight}
+        trained = self.fitted.trained(classifier, data.X, data.y, data.X_err, weights)
         return trained.scores(self.test.X, self.test.X_err)
