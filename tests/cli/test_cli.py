@@ -679,7 +679,7 @@ def test_a_table_larger_than_memory_is_read_in_pieces(tmp_path, monkeypatch, cap
 def test_less_memory_than_the_process_holds_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]}).to_csv("t.csv", index=False)
-    monkeypatch.setattr("wideberth.data.memory.resident", lambda: 310 * 10**6)
+    monkeypatch.setattr("wideberth.data.files.resident", lambda: 310 * 10**6)
     assert main(["fit", "t.csv", "--target", "y", "--memory", "280MB"]) == 1
     error = capsys.readouterr().err.strip()
     assert error.startswith("wideberth: memory='280MB' is less than the 310 MB")

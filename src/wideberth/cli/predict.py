@@ -18,8 +18,7 @@ from wideberth.cli.prepare import feature_holes
 from wideberth.cli.verdicts import verdict_columns
 from wideberth.data import Request
 from wideberth.data.errors import agree, counted, listed, quoted
-from wideberth.data.files import explained
-from wideberth.data.memory import chunk_bytes, parse_bytes, room
+from wideberth.data.files import chunk_bytes, explained, parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import AT_ONCE, Reader, Table
 from wideberth.noise import ErrorBars

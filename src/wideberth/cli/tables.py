@@ -15,7 +15,7 @@ from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.options import AUTO, TrainingOptions
 from wideberth.cli.output import Progress, warn
 from wideberth.data import DataError, Request
-from wideberth.data.memory import parse_bytes, room
+from wideberth.data.files import parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import Reader, Table, gap_codes
 
