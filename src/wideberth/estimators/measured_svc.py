@@ -28,7 +28,7 @@ from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training import read_rows
 from wideberth.estimators.verdict import Verdict, verdict
-from wideberth.measurement.population import BLOCK, read_variances
+from wideberth.measurement.population import block_rows, read_variances
 from wideberth.measurement.radius import check_confidence
 from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
@@ -290,7 +290,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
                 self.pipeline_.certified_radius(
                     X[rows], None if X_err is None else X_err[rows]
                 )
-                for rows in gen_batches(len(X), BLOCK)
+                for rows in gen_batches(len(X), block_rows(X.shape[1]))
             ]
         )
 
