@@ -21,6 +21,7 @@ from wideberth.data.opening import in_chunks
 from wideberth.data.samples import Samples
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
+from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.spread_calibration import SpreadCalibration
@@ -453,11 +454,13 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
                 return []
             cv = min(int(fewest), check_cv().get_n_splits())
         splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
-        parts = [[_weighty(data.take(rows)) for rows in split] for split in splits]
-        return [
-            HeldOut(train, test, self._trained(train, self.C, self.radius).denoised_)
-            for train, test in parts
-        ]
+
+        def held_out(fold: Split) -> HeldOut:
+            train, test = (_weighty(data.take(r)) for r in (fold.train, fold.test))
+            fitted = self._trained(train, self.C, self.radius)
+            return HeldOut(train, test, fitted.denoised_)
+
+        return run_folds(held_out, splits)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
