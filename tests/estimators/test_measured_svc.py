@@ -319,7 +319,7 @@ def test_what_cannot_go_before_true_features_is_refused(data):
     X, E, y = data
     given = {"robustlinearsvc__X_err": E}
     last = TrueFeatures(1), RobustLinearSVC()
-    with pytest.raises(ValueError, match=r"'functiontransformer' stands before.*bends"):
+    with pytest.raises(ValueError, match=r"'functiontransformer' stands before.*not linear"):
         make_robust_pipeline(FunctionTransformer(np.log), *last).fit(X, y, **given)
     with pytest.raises(ValueError, match="fills gaps"):
         make_robust_pipeline(SimpleImputer(), *last).fit(X, y, **given)
