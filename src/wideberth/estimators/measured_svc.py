@@ -509,8 +509,7 @@ class HeldOut:
 
     def decisions(self, classifier: RobustLinearSVC) -> Scores:
         """Decision values of the rows left out, under a classifier with settings."""
-        data, behind = self.train, make_robust_pipeline(classifier)
-        trained = self.fitted.trained(
-            behind, data.X, data.y, data.X_err, _weights(data)
-        )
+        data = self.train
+        weights = {"sample_weight": data.weight}
+        trained = self.fitted.trained(classifier, data.X, data.y, data.X_err, weights)
         return trained.scores(self.test.X, self.test.X_err)

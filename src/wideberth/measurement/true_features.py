@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from wideberth.data.memory import physical_memory
+from wideberth.data.files import physical_memory
 from wideberth.data.opening import in_chunks, open_measurements
 from wideberth.data.samples import Samples
 from wideberth.measurement.fitting import GaussianFitter, category_effects, marginals
