@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.check_inputs()
         opened = []
         if isinstance(options, TrainingOptions):
-            from wideberth.cli.reading import open_training_data
+            from wideberth.cli.tables import open_training_data
 
             opened.append(open_training_data(options))
         command = import_module(f"{__name__}.{options.command}")
