@@ -17,8 +17,7 @@ from wideberth.cli.options import ApplyOptions, PredictOptions
 from wideberth.cli.prepare import feature_holes
 from wideberth.data import Request
 from wideberth.data.errors import agree, counted, listed, quoted
-from wideberth.data.files import explained
-from wideberth.data.memory import chunk_bytes, parse_bytes, room
+from wideberth.data.files import chunk_bytes, explained, parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import AT_ONCE, Reader, Table
 from wideberth.estimators.verdict import Verdict
@@ -156,7 +155,7 @@ def _opened(options: ApplyOptions) -> tuple[Reader, int]:
             room(options.memory)
             limit = parse_bytes(options.memory)
     size = AT_ONCE if limit is None else chunk_bytes(limit)
-    reader = open_reader(options.data, options.reading.as_format(), limit)
+    reader = open_reader(options.data, options.read.as_format(), limit)
     for remark in reader.remarks:
         output.warn(remark)
     return reader, size
@@ -224,7 +223,7 @@ def _applied(
     bars = standard = None
     if errors is not None:
         with located(options.data):
-            cells = errors.cells(table, model.columns, options.reading.as_format())
+            cells = errors.cells(table, model.columns, options.read.as_format())
         cells = errors.filled(cells, X, model.columns)
         lacking = errors.holes(cells)
         unanswered.note(table, lacking & usable, "lack an error")
