@@ -324,7 +324,7 @@ def training_cells(
     half of the errors of each feature are below its `error`, and features without
     errors are `exact`.
     """
-    columns, form = rows.columns, options.reading.as_format()
+    columns, form = rows.columns, options.read.as_format()
     own = {n: errors.columns[n] for n in columns.numeric if n in errors.columns}
     errors = replace(errors, columns=own)
     if errors.missing is None:

@@ -142,7 +142,7 @@ def _opened(options: ApplyOptions) -> tuple[Reader, int]:
             room(options.memory)
             limit = parse_bytes(options.memory)
     size = AT_ONCE if limit is None else chunk_bytes(limit)
-    reader = open_reader(options.data, options.reading.as_format(), limit)
+    reader = open_reader(options.data, options.read.as_format(), limit)
     for remark in reader.remarks:
         output.warn(remark)
     return reader, size
@@ -210,7 +210,7 @@ def _applied(
     bars = standard = None
     if errors is not None:
         with located(options.data):
-            cells = errors.cells(table, model.columns, options.reading.as_format())
+            cells = errors.cells(table, model.columns, options.read.as_format())
         cells = errors.filled(cells, X, model.columns)
         lacking = errors.holes(cells)
         unanswered.note(table, lacking & usable, "lack an error")

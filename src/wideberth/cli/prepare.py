@@ -73,7 +73,7 @@ class Columns:
             if gaps and None in texts and _NO_VALUE not in levels:
                 levels.append(_NO_VALUE)
             categories[name] = tuple(levels)
-        numeric, dates = tuple(table.names), options.reading.dates
+        numeric, dates = tuple(table.names), options.read.dates
         if absent := [name for name in options.log if name not in numeric]:
             raise UserError(f"--log {absent[0]}: it is no column of numbers.")
         limits = {name: _ends(table, name) for name in table.bounds}

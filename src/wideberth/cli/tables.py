@@ -44,7 +44,7 @@ class Opened:
             texts=tuple(name for name in texts if name is not None),
             numbers=(*(name for name in numbers if name is not None), *known),
             dropped=(*options.drop, *self.unused),
-            dates=options.reading.dates,
+            dates=options.read.dates,
             limits=options.limits or options.limits is not None,
         )
 
@@ -79,7 +79,7 @@ def open_training_data(options: TrainingOptions) -> Opened:
         if memory is not None:
             room(memory)  # some readers read all of a file
         limit = None if memory is None else parse_bytes(memory)
-        reader = open_reader(options.data, options.reading.as_format(), limit)
+        reader = open_reader(options.data, options.read.as_format(), limit)
         opened = Opened(options.with_columns(reader), reader)
     if options.errors is not None:
         from wideberth.cli.measured import find_error_columns

@@ -11,7 +11,7 @@ import operator
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -75,7 +75,7 @@ class Samples:
         """Errors as `wideberth.solve` takes them."""
         return self.errors if len(self.errors) == 2 else next(iter(self.errors), None)
 
-    def take(self, rows) -> Samples:
+    def take(self, rows) -> Self:
         """The same of some rows alone: a slice, indices or, of NumPy arrays, a mask."""
 
         def some(part):

@@ -29,7 +29,7 @@ from wideberth import certify
 from wideberth.estimators.judging import Judged
 from wideberth.estimators.moves import chain_of
 from wideberth.estimators.training import radii_of
-from wideberth.measurement.population import BLOCK, Posterior, read_variances
+from wideberth.measurement.population import Posterior, block_rows, read_variances
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.noise import Covariances, Posteriors, keeps_apart
 from wideberth.noise.reading import in_order_of
@@ -148,7 +148,7 @@ class Denoised:
         """Posteriors of blocks of rows, one after the other."""
         Z, errors = self._read(X, X_err)
         Z = float_array(Z, "X")
-        for rows in gen_batches(len(Z), BLOCK):
+        for rows in gen_batches(len(Z), block_rows(Z.shape[1])):
             part = errors[rows] if np.ndim(errors) else errors
             yield self._posterior(Z[rows], part)
 

@@ -21,6 +21,7 @@ from wideberth.data.opening import in_chunks
 from wideberth.data.samples import Samples
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
+from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.spread_calibration import SpreadCalibration
@@ -28,7 +29,7 @@ from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training import read_rows
 from wideberth.estimators.verdict import Verdict, verdict
-from wideberth.measurement.population import BLOCK, read_variances
+from wideberth.measurement.population import block_rows, read_variances
 from wideberth.measurement.radius import check_confidence
 from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
@@ -290,7 +291,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
                 self.pipeline_.certified_radius(
                     X[rows], None if X_err is None else X_err[rows]
                 )
-                for rows in gen_batches(len(X), BLOCK)
+                for rows in gen_batches(len(X), block_rows(X.shape[1]))
             ]
         )
 
@@ -453,11 +454,13 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
                 return []
             cv = min(int(fewest), check_cv().get_n_splits())
         splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
-        parts = [[_weighty(data.take(rows)) for rows in split] for split in splits]
-        return [
-            HeldOut(train, test, self._trained(train, self.C, self.radius).denoised_)
-            for train, test in parts
-        ]
+
+        def held_out(fold: Split) -> HeldOut:
+            train, test = (_weighty(data.take(r)) for r in (fold.train, fold.test))
+            fitted = self._trained(train, self.C, self.radius)
+            return HeldOut(train, test, fitted.denoised_)
+
+        return run_folds(held_out, splits)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -73,12 +73,10 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     Parameters
     ----------
     *steps : estimators
-        Linear transformers: scalers, PCA, feature selection, `SimpleImputer`, a
-        `ColumnTransformer` or `FeatureUnion` of such and of encoders of categories, and
-        any fitted step with an attribute `linear_map_` (see `RobustPipeline`). For
-        error bars with error_shape="box" monotone ones too
-        (`FunctionTransformer(np.log)`, `PowerTransformer`, `QuantileTransformer`, …).
-        Then a `RobustLinearSVC` or `RobustLinearSVCCV`.
+        Linear transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
+        such and of encoders of categories, …), or for error bars with error_shape="box"
+        monotone ones (`FunctionTransformer(np.log)`, …); then a `RobustLinearSVC` or
+        `RobustLinearSVCCV`. See `wideberth.estimators.RobustPipeline`.
     memory : str or joblib.Memory, optional
         Where fitted transformers are cached.
     verbose : bool, default=False
@@ -342,11 +340,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
         Parameters
         ----------
-        X : array or frame of shape (n_samples, n_features)
-            Measurements, NaN where there is none.
-        X_err : error bars of these objects, in the units of X, optional
-        confidence : float, default=0.95
-            Least chance of the class at which it counts as certain.
+        X, X_err, confidence
+            As for `MeasuredSVC.verdict`.
 
         Returns
         -------

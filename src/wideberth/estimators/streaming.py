@@ -130,7 +130,10 @@ def _opened(model, X, beside: dict | None = None, X_err=None, memory=None) -> So
 
 #: Type and shape of one answer of a model, by method.
 _KINDS: dict[str, Callable[[Any], tuple]] = {
-    "predict": lambda model: (model.classes_.dtype, ()),
+    "predict": lambda model: (
+        model.classes_.dtype if hasattr(model, "classes_") else np.dtype(float),
+        (),
+    ),
     "certified_radius": lambda model: (np.dtype(float), ()),
     "decision_function": lambda model: (
         np.dtype(float),

@@ -343,6 +343,13 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         c = min(d and int(self._beside.sum()), _MOST_EFFECTS)
         cost = max(d**3, d * c**2, 1)
         stride = max(n // max(int(_QUICK_STEP / cost), 20 * (d + c)), 1)
+        size = 8 * 4 * len(self._beside) ** 2  # covariances, effects and their products
+        if size > physical_memory() / 2:
+            raise ValueError(
+                f"X has {len(self._beside)} columns, whose covariances take "
+                f"{size / 1e9:.2g} GB, more than half of this machine's memory. Drop "
+                "columns, or join rare categories."
+            )
         if n // stride * cost > _LONGEST_STEP:
             hours = n // stride * cost / _QUICK_STEP / 3600
             raise ValueError(
