@@ -629,6 +629,7 @@ BAD = [
     ({"class_weight": {0: -1.0}}, {}, "class_weight per class is -1.0"),
     ({}, {"sample_weight": np.full(150, -1.0)}, "sample_weight is -1.0"),
     ({}, {"sample_weight": np.ones((150, 2))}, "sample_weight has shape"),
+    ({}, {"sample_weight": np.ones((150, 4))}, "given by name.*X_err"),
     ({"solver_options": {"solver": "sgd"}}, {}, "solver='sgd'"),
     ({"solver_options": {"screening": "ball"}}, {}, "screening='ball'"),
     ({"tol": 0.0}, {}, "tol=0.0"),

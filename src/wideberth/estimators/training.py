@@ -191,6 +191,11 @@ class TrainingRows(Samples, OneVsRest):
         cls, X, y, sample_weight=None, radius=None, bars=None, class_weight=None
     ) -> TrainingRows:
         """Check what is given for each sample."""
+        if np.ndim(sample_weight) == 2 and np.shape(sample_weight) == X.shape:
+            raise ValueError(
+                f"sample_weight has shape {X.shape}, that of X; it must have one number "
+                "per row. Errors of every cell are given by name: fit(X, y, X_err=...)."
+            )
         weight = 1.0 if sample_weight is None else sample_weight
         weight = check_per_sample(weight, len(y), "sample_weight")
         if np.ndim(radius) > 0:
