@@ -193,7 +193,7 @@ class TrainingRows(Samples, OneVsRest):
         """Check what is given for each sample."""
         if np.ndim(sample_weight) == 2 and np.shape(sample_weight) == X.shape:
             raise ValueError(
-                f"sample_weight has shape {X.shape}, that of X; it must have one number "
+                f"sample_weight has shape {X.shape}, that of X; it takes one number "
                 "per row. Errors of every cell are given by name: fit(X, y, X_err=...)."
             )
         weight = 1.0 if sample_weight is None else sample_weight
