@@ -633,6 +633,7 @@ BAD = [
     ({"solver_options": {"solver": "sgd"}}, {}, "solver='sgd'"),
     ({"solver_options": {"screening": "ball"}}, {}, "screening='ball'"),
     ({"tol": 0.0}, {}, "tol=0.0"),
+    ({"ramp": -1.0, "solver_options": {"starts": 9}}, {}, "starts=9 must be 1, 2 or 3"),
     ({"solver_options": {"max_iter": 0}}, {}, "max_iter=0"),
     ({"solver_options": {"max_seconds": -1}}, {}, "max_seconds=-1"),
     ({"solver_options": {"max_itr": 5}}, {}, "did you mean 'max_iter'"),
