@@ -113,10 +113,17 @@ def test_values_without_an_error(cli):
     """They are refused by name, filled by a rule, and left without an answer."""
     frame = table()
     frame.loc[4, "temp_err"] = np.nan
-    frame.to_csv("holes.csv", index=False)
-    told = cli("fit holes.csv --target state --errors auto", code=1).err
-    assert "row 5 (line 6), column 'temp'" in told
+    bad = frame.copy()
+    bad.loc[[6, 7], "mass_err"] = -1
+    bad.loc[8, "mass_err"] = 0
+    bad.to_csv("bad.csv", index=False)
+    told = cli("fit bad.csv --target state --errors auto", code=1).err
+    assert "'temp_err' has 1 absent (row 5 (line 6))" in told
+    assert "'mass_err' has 2 negative, 1 zero (row 7 (line 8), row 8 (line 9), " in told
     assert "absent=exact" in told
+    command = "fit bad.csv --target state --folds 0 --json --errors auto absent=drop"
+    assert json.loads(cli(command).out)["data"]["rows_dropped"] == 4
+    frame.to_csv("holes.csv", index=False)
     command = "fit holes.csv --target state --folds 0 --json --errors auto"
     for rule in ("exact", "median", "share:0.05"):
         out = cli(f"{command} absent={rule} --out {rule[:3]}.wideberth").out
@@ -188,7 +195,7 @@ def test_negative_errors_and_dropped_values(cli):
     """A sentinel is no error; errors of a column that is left out are left out too."""
     table(mass_err=-999.0).to_csv("bad.csv", index=False)
     told = cli("fit bad.csv --target state --errors auto", code=1).err
-    assert "column 'mass_err' is -999" in told
+    assert "'mass_err' has 120 negative" in told
     result = json.loads(cli(f"{FIT} --errors auto --folds 0 --drop mass").out)
     assert list(result["model"]["coefficients"]) == ["temp", "size"]
 

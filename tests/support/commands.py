@@ -8,7 +8,6 @@ import subprocess
 import sys
 import warnings
 from contextlib import chdir, redirect_stderr, redirect_stdout
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -16,13 +15,13 @@ import numpy as np
 from wideberth.cli import main
 from wideberth.cli.model_file import dumps, loads
 
-EXECUTABLE = Path(sys.executable).with_name("wideberth")
+EXECUTABLE = (sys.executable, "-m", "wideberth")
 
 
 def execute(command, *more, stdin=None, folder=None, code=0):
     """Run the installed executable and require its exit code; return what it printed."""
     done = subprocess.run(
-        [EXECUTABLE, *_words(command, more)],
+        [*EXECUTABLE, *_words(command, more)],
         input=stdin,
         cwd=folder,
         capture_output=True,

@@ -271,7 +271,7 @@ def _noise_limits(
         bars = None if bars is None else bars.carried(model.linear_map_)
     some = np.any(np.asarray(uncertainty.radius) > 0)
     given = X, rows.y, rows.weights, uncertainty.radius, bars
-    data = TrainingRows.of(*given, svc.class_weight)
+    data = TrainingRows.of(*given, class_weight=svc.class_weight)
     limits = []
     for k, problem in enumerate(data.problems(statement_of(svc))):
         if svc.ramp is not None:

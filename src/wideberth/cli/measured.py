@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from wideberth.cli.errors import FileError, UserError, located
 from wideberth.cli.options import TrainingOptions, is_rule
 from wideberth.cli.output import warn
-from wideberth.cli.prepare import Columns
+from wideberth.cli.prepare import Columns, PreparedRows
 from wideberth.data import Format, Request, kind_of, open_table
 from wideberth.data.errors import agree, listed, quoted
 from wideberth.data.table import Table
@@ -25,11 +25,6 @@ from wideberth.errors import columns as error_columns
 from wideberth.errors import fill
 from wideberth.noise import ErrorBars
 from wideberth.noise.reading import SHAPES, read_errors
-
-_REMEDY = (
-    "absent=exact, median or share:0.05 behind --errors says what is meant by values "
-    "without an error"
-)
 
 
 @dataclass(frozen=True)
@@ -98,21 +93,23 @@ class ErrorColumns:
         """
         if sp.issparse(table.X):
             raise UserError("sparse data has no error columns; leave out --errors.")
-        held = self._holder(table, form)
-        down = np.zeros((table.n, len(columns.features)))
+        held = self.holder(table, form)
+        down = columns.fill_limits(table, self.shape)
+        limited = down > 0
         up = down.copy() if self.lopsided else down
         for j, feature in enumerate(columns.numeric):
             there = ~np.isnan(table.X[:, j])
             own = self.columns.get(feature, [])
             for side, name in zip((down, up), own, strict=False):
                 with located(self.file) if self.file else nullcontext():
-                    errors = _magnitudes(held, name, name != own[-1])
-                side[there, j] = errors[there]
+                    errors = self._magnitudes(held.numbers[name], name != own[-1])
+                known = there & ~limited[:, j]
+                side[known, j] = errors[known]
             if len(own) == 1:
                 up[:, j] = down[:, j]
         return down, up
 
-    def _holder(self, table: Table, form: Format) -> Table:
+    def holder(self, table: Table, form: Format) -> Table:
         """The table with the errors."""
         if self.file is None:
             return table
@@ -126,13 +123,25 @@ class ErrorColumns:
             )
         return held
 
+    def _magnitudes(self, errors: np.ndarray, lower: bool) -> np.ndarray:
+        """Errors in a column; NaN where they are negative, or zero and a rule is given.
+
+        Lower ones may all be written with a minus sign.
+        """
+        if lower and not np.any(errors > 0):
+            errors = -errors
+        bad = errors < 0
+        if self.missing is not None:
+            bad |= errors == 0
+        return np.where(bad, np.nan, errors)
+
     def holes(self, cells: tuple) -> np.ndarray:
         """Which rows have a value without an error, once the rule is applied."""
         return np.isnan(cells[0] + cells[1]).any(axis=1)
 
     def filled(self, cells: tuple, X: np.ndarray, columns: Columns) -> tuple:
         """The errors, those that are missing by the rule."""
-        if self.missing is None:
+        if self.missing in (None, "drop"):
             return cells
         known = np.nan_to_num(X)
         if self.missing == "median":
@@ -144,7 +153,7 @@ class ErrorColumns:
 
     def sets(self, cells: tuple, X: np.ndarray) -> ErrorBars:
         """The sets of the rows X."""
-        given = cells if self.lopsided else cells[0]
+        given = cells[0] if np.array_equal(*cells) else cells
         return read_errors(given, self.shape, X.shape)
 
     def standard(self, cells: tuple) -> np.ndarray:
@@ -268,42 +277,67 @@ def tell_columns(errors: ErrorColumns, exact: Sequence[str]) -> tuple[str, str]:
     names = errors.names
     where = errors.file or (
         f"the {agree(len(names), 'column', 'columns')} {listed(names, 6)}"
+        if names
+        else "limits of detection"
     )
     which = agree(len(exact), "is {}, which has none", "are {}, which have none")
     return where, f"; exact {which.format(listed(exact))}" if exact else ""
 
 
-def _magnitudes(table: Table, name: str, lower: bool) -> np.ndarray:
-    """Errors in a column; lower ones may all be written with a minus sign."""
-    errors = table.numbers[name]
-    if lower and not np.any(errors > 0):
-        errors = -errors
-    bad = np.flatnonzero(errors < 0)
-    if bad.size:
-        row = int(bad[0])
+def _refuse_bad_errors(errors: ErrorColumns, held: Table, rows) -> None:
+    """List values whose errors are absent or no errors, with counts, by column."""
+    told = []
+    for feature, own in errors.columns.items():
+        j = rows.columns.numeric.index(feature)
+        known = np.zeros(held.n, dtype=bool)
+        known[rows.kept] = ~np.isnan(rows.X[:, j])
+        for name in own:
+            column = held.numbers[name]
+            signed = name != own[-1] and not np.any(column > 0)
+            kinds = {
+                "absent": np.isnan(column),
+                "negative": (column > 0 if signed else column < 0),
+                "zero": (column == 0) & np.any(column != 0),
+            }
+            bad = {kind: known & cells for kind, cells in kinds.items()}
+            counts = [f"{c.sum()} {kind}" for kind, c in bad.items() if c.any()]
+            if counts:
+                where = np.flatnonzero(np.logical_or.reduce([*bad.values()]))
+                first = ", ".join(held.where(int(row)) for row in where[:3])
+                more = ", …" if where.size > 3 else ""
+                told.append(f"{quoted(name)} has {', '.join(counts)} ({first}{more})")
+    if told:
+        shown = "; ".join(told[:6]) + ("; …" if len(told) > 6 else "")
         raise UserError(
-            f"{table.where(row)}, column {quoted(name)} is {errors[row]:g}; an error "
-            "must not be negative. If it means that there is none, give --read na= "
-            f"this number as the file writes it, and {_REMEDY}."
+            f"some values have no error that can be used: {shown}. Say what is meant "
+            "by all of them: absent=exact, absent=median or absent=share:0.05 behind "
+            "--errors, or absent=drop to leave such rows out."
         )
-    return errors
 
 
 def training_cells(
-    errors: ErrorColumns, table: Table, rows, options: TrainingOptions
-) -> tuple[ErrorColumns, tuple[np.ndarray, ...], dict]:
-    """Lower and upper errors of the rows to train on, those missing by the rule.
+    errors: ErrorColumns, table: Table, rows: PreparedRows, options: TrainingOptions
+) -> tuple[PreparedRows, ErrorColumns, tuple[np.ndarray, ...], dict]:
+    """The rows to train on with lower and upper errors, those missing by the rule.
 
     Also the errors with what they keep of the training rows, and facts for the report:
     half of the errors of each feature are below its `error`, and features without
     errors are `exact`.
     """
-    columns = rows.columns
+    columns, form = rows.columns, options.read.as_format()
     own = {n: errors.columns[n] for n in columns.numeric if n in errors.columns}
     errors = replace(errors, columns=own)
-    form = options.reading.as_format()
+    if errors.missing is None:
+        with located(errors.file) if errors.file else nullcontext():
+            _refuse_bad_errors(errors, errors.holder(table, form), rows)
     cells = tuple(side[rows.kept] for side in errors.cells(table, columns, form))
     middle, usual = 0.5 * (cells[0] + cells[1]), {}
+    if errors.missing == "drop":
+        sound = ~np.isnan(middle).any(axis=1)
+        cells = tuple(side[sound] for side in cells)
+        middle, rows = middle[sound], rows.take(sound)
+        if not sound.any():
+            raise UserError("no row is left with errors that can be used; mend them.")
     for j, name in enumerate(columns.features):
         there = ~np.isnan(middle[:, j]) & ~np.isnan(rows.X[:, j])
         if there.any():
@@ -319,23 +353,23 @@ def training_cells(
     )
     absent = np.isnan(middle)
     cells = errors.filled(cells, rows.X, columns)
-    if errors.missing is None and absent.any():
-        row, j = map(int, np.argwhere(absent)[0])
-        pair = own[columns.features[j]]
+    X, cells = columns.take_logs(rows.X, cells, errors.shape == "box")
+    if not np.isfinite(cells).all():
         raise UserError(
-            f"{table.where(int(rows.kept[row]))}, column {quoted(columns.features[j])} "
-            f"has a value ({rows.X[row, j]:g}) but no error "
-            f"({listed(pair)} {agree(len(pair), 'is', 'are')} empty); {_REMEDY}."
+            "a tolerance in a column of --log is as large as its value, so that its "
+            "logarithm has no lower end; leave that column out of --log."
         )
-    final = np.where(np.isnan(rows.X), np.nan, 0.5 * (cells[0] + cells[1]))
+    final = np.where(np.isnan(X), np.nan, 0.5 * (cells[0] + cells[1]))
     facts = {
         "errors": dict(
             zip(columns.features, np.nanmedian(final, axis=0).tolist(), strict=True)
         ),
-        "exact": [name for name in columns.numeric if name not in own],
+        "exact": [
+            n for n in columns.numeric if n not in own and n not in columns.limits
+        ],
         "errors_filled_in": int(absent.sum()),
     }
-    return errors, cells, facts
+    return replace(rows, X=X), errors, cells, facts
 
 
 def warn_undeclared(options: TrainingOptions, names) -> None:

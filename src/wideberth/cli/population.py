@@ -40,7 +40,7 @@ def of_population(
     facts: dict = {"errors": None, "exact": [], "errors_filled_in": 0}
     known, cells = "the values alone, which count as exact", None
     if errors is not None:
-        errors, both, facts = training_cells(errors, table, rows, options)
+        rows, errors, both, facts = training_cells(errors, table, rows, options)
         cells = errors.standard(both)
         where, exact = tell_columns(errors, facts["exact"])
         known = f"the values and their standard errors, in {where}{exact}"

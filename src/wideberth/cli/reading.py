@@ -41,6 +41,8 @@ def training_data(opened: Opened) -> tuple[PreparedRows, Uncertainty]:
     assert table is not None
     with located(opened.reader.name):
         rows = training_rows(table, options)
+        if errors is None:
+            rows = replace(rows, X=rows.columns.take_logs(rows.X)[0])
         if options.measured:
             rows, given = of_population(options, errors, table, rows)
         elif errors is not None:

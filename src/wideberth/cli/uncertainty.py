@@ -14,7 +14,7 @@ from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.prepare import Columns, PreparedRows, moments
 from wideberth.data import Format, Request, open_table
-from wideberth.data.delimited import Numbers, looks_like_number
+from wideberth.data.delimited import looks_like_number, number_of
 from wideberth.data.errors import agree, listed, quoted
 from wideberth.data.table import Table
 from wideberth.measurement.radius import noise_from_replicates, radius_from_std
@@ -136,7 +136,7 @@ def measured(
     options: TrainingOptions, errors: ErrorColumns, table: Table, rows: PreparedRows
 ) -> tuple[PreparedRows, Uncertainty]:
     """Rows whose values have errors of their own, which radii are multiples of."""
-    errors, cells, facts = training_cells(errors, table, rows, options)
+    rows, errors, cells, facts = training_cells(errors, table, rows, options)
     given = in_errors(options, errors, facts)
     given.n_indicators = rows.columns.n_indicators
     given.bars = errors.sets(cells, rows.X)
@@ -219,17 +219,12 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
 
     Categories are exact unless the file says otherwise.
     """
-    import pyarrow as pa
-
     request = Request(texts=("1", "2"), features=(), optional=frozenset("2"))
     table, source = open_table(path, request, Format("csv", header=False))
     named, column = "2" in table.texts, table.texts.get("2", table.texts["1"])
     first = int(not looks_like_number(column[0] or ""))  # a header
     cells = ["" if cell is None else cell for cell in column[first:]]
-    assert table.find_lines is not None
-    numbers = Numbers(Format(), table.find_lines)
-    scales = numbers.read("scale", pa.array(cells, pa.binary()), first)
-    numbers.finish(source.name)
+    scales = np.array(list(map(number_of, cells)), dtype=np.float64)
     bad = np.flatnonzero(~(scales >= 0))
     if bad.size:
         row = table.where(int(bad[0]) + first)

@@ -11,7 +11,7 @@ import operator
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,7 @@ from wideberth.noise.sets import Noise
 from wideberth.noise.shapes import Shape
 from wideberth.problem import Problem
 from wideberth.problem.arrays import (
+    concat,
     fill,
     float64,
     host,
@@ -74,7 +75,7 @@ class Samples:
         """Errors as `wideberth.solve` takes them."""
         return self.errors if len(self.errors) == 2 else next(iter(self.errors), None)
 
-    def take(self, rows) -> Samples:
+    def take(self, rows) -> Self:
         """The same of some rows alone: a slice, indices or, of NumPy arrays, a mask."""
 
         def some(part):
@@ -85,6 +86,21 @@ class Samples:
         X, errors = pick(self.X, rows), tuple(map(some, self.errors))
         y, weight, radius = map(some, (self.y, self.weight, self.radius))
         return replace(self, X=X, y=y, weight=weight, radius=radius, errors=errors)
+
+    def joined(self, others: Samples) -> Samples:
+        """These rows and then the others, which have the same parts."""
+
+        def both(ours, theirs):
+            return None if ours is None else concat([ours, theirs])
+
+        return replace(
+            self,
+            X=both(self.X, others.X),
+            y=both(self.y, others.y),
+            weight=both(self.weight, others.weight),
+            radius=both(self.radius, others.radius),
+            errors=tuple(map(both, self.errors, others.errors)),
+        )
 
     def error(self, message: str) -> DataError:
         """An error about this chunk."""

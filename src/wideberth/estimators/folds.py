@@ -1,7 +1,7 @@
 """Cross-validation: the loop over folds, and what a search does in one of them.
 
 `run_folds` is the loop of the package: searches, evaluations and calibrations give it a
-function of a fold. `score_grid` is that of `RobustLinearSVCCV`: paths over the grid on
+function of a fold. `score_grid` is that of searches: paths over the grid on
 the part to train on, then scores of all their models on the part left out. Its arrays
 have the axes ramp, norm penalty, radius and C, in this order.
 """
@@ -15,6 +15,7 @@ from itertools import product
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from sklearn.metrics import mean_pinball_loss
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -23,6 +24,7 @@ from wideberth.certify import decision_values, robust_correct
 from wideberth.estimators.scoring import BALANCED, RobustScorer
 from wideberth.estimators.training import (
     TrainingRows,
+    TrainingTargets,
     radii_of,
     remembered_radius,
     scaled_radius,
@@ -87,7 +89,11 @@ class GridScores(NamedTuple):
 
 
 def score_grid(
-    search, data: TrainingRows, params: dict, seed: int, split: Split
+    search,
+    data: TrainingRows | TrainingTargets,
+    params: dict,
+    seed: int,
+    split: Split,
 ) -> GridScores:
     """Train along the grid of a search, and score every model on the rows left out.
 
@@ -105,7 +111,8 @@ def score_grid(
         routed["X_err"] = rest.bars
     trained = time.perf_counter()
     scores = np.empty([len(axis) for axis in _grid(search).values()])
-    for at, score in _scores(search, paths, part.classes, rest, routed):
+    scored = search._scores(paths, part, rest, routed)
+    for at, score in scored:
         scores[at] = score
     now = time.perf_counter()
     if search._options.verbose:
@@ -143,7 +150,9 @@ class _Models(NamedTuple):
     relative_gaps: np.ndarray
 
 
-def _follow(search, part: TrainingRows, positive: int, seed: int) -> _Models:
+def _follow(
+    search, part: TrainingRows | TrainingTargets, positive: int, seed: int
+) -> _Models:
     """Paths over the grid, each along C and the longest axis that it can vary.
 
     That is the ramps or the norm penalties, where there are several, or else the radii.
@@ -160,11 +169,12 @@ def _follow(search, part: TrainingRows, positive: int, seed: int) -> _Models:
         where = dict(zip(others, at, strict=True))
         levels = {name: grid[name][[k]] for name, k in where.items()}
         levels[along], data = grid[along], part
+        levels["norm_penalties"] = part.unit * levels["norm_penalties"]
         if along != "radii":
             data, levels["radii"] = part.at(levels["radii"][0]), [1.0]
         stated, y = data.stated(statement_of(search)), data.signs(positive)
         axes = read_levels(stated, **levels)
-        found = follow(data.X, y, stated, Cs, axes, options, proofs=False)
+        found = follow(data.X, y, stated, part.unit * Cs, axes, options, proofs=False)
         place = tuple(where.get(name, slice(None)) for name in grid)
         for name in _Models._fields:
             values = getattr(found, name)
@@ -174,18 +184,49 @@ def _follow(search, part: TrainingRows, positive: int, seed: int) -> _Models:
     return _Models(**models)
 
 
-def _scores(search, paths, classes, rest: TrainingRows, params) -> Iterator:
-    """The score of every model on the samples left out."""
-    robust = _by_accuracy(search, params)
+def regressor_scores(
+    search, paths: list[_Models], part: TrainingTargets, rest: TrainingTargets, params
+) -> Iterator:
+    """The score of every model of a number on the samples left out."""
+    model = _fitted(search)
+    *levels, Cs = _grid(search).values()
+    for at in np.ndindex(*(len(axis) for axis in levels)):
+        _, model.norm_penalty, model.radius = (
+            axis[k] for axis, k in zip(levels, at, strict=True)
+        )
+        model.radius_ = remembered_radius(scaled_radius(rest.radius, model.radius))
+        for j, values in enumerate(_decisions(paths, at, rest.X)):
+            if search.scoring is None and not params:
+                yield (
+                    (*at, j),
+                    -mean_pinball_loss(rest.y, values, alpha=search.quantile),
+                )
+                continue
+            model.C, model.coef_ = Cs[j], paths[0].coefs[at][j]
+            model.intercept_ = float(paths[0].intercepts[at][j])
+            yield (*at, j), search.scorer_(model, rest.X, rest.y, **params)
+
+
+def _fitted(search):
+    """A model of the search as if it were fitted, but for its weights."""
+    model = search._model()
+    model.noise_, model.error_shape_ = search.noise_, search.error_shape_
+    model.n_features_in_ = search.n_features_in_
+    return model
+
+
+def classifier_scores(
+    search, paths: list[_Models], part: TrainingRows, rest: TrainingRows, params
+) -> Iterator:
+    """The score of every classifier on the samples left out."""
+    robust, classes = _by_accuracy(search, params), part.classes
     labels = class_numbers(rest.y, classes, rest.n)
     group = np.zeros(rest.n, dtype=int)  # classes that count the same
     if robust is not None and robust.balanced:
         group = np.unique(rest.y, return_inverse=True)[1]
     noise = search.noise_ if rest.bars is None else rest.bars
-    model = search._model()
-    model.classes_, model.noise_ = classes, search.noise_
-    model.error_shape_ = search.error_shape_
-    model.n_features_in_ = search.n_features_in_
+    model = _fitted(search)
+    model.classes_ = classes
     *levels, Cs = _grid(search).values()
     for at in np.ndindex(*(len(axis) for axis in levels)):
         model.ramp, model.norm_penalty, model.radius = (

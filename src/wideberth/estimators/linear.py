@@ -162,35 +162,19 @@ class CertifiedMixin(StreamedMixin):
         raise NotImplementedError
 
 
-class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEstimator):
-    """A classifier by `coef_`, `intercept_`, `classes_`, trained against `noise_`."""
+class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
+    """A model by `coef_` and `intercept_`, trained against `noise_`."""
 
-    # Error bars are for this classifier and nothing else: it asks for them wherever
-    # metadata is routed.
+    # Error bars are for this model and nothing else: it asks for them wherever metadata
+    # is routed.
     __metadata_request__fit: ClassVar = {"X_err": True}
-    __metadata_request__decision_function: ClassVar = {"X_err": True}
     __metadata_request__predict: ClassVar = {"X_err": True}
     __metadata_request__score: ClassVar = {"X_err": True}
 
-    @per_row
-    def decision_function(self, X, X_err=None) -> np.ndarray:
-        """Return the score of each class, or of the second class where there are two.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Or data that is read in chunks, once: a path, chunks, or what
-            `wideberth.open_data` returns, labels or not. For a Dask collection the
-            answer is a Dask array. `stream` hands answers over chunk by chunk.
-        X_err : error bars of these samples, optional
-            As for `fit`. Scores are those of X as measured, whatever its errors.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes), float64
-        """
+    def _values(self, X, X_err, method: str) -> np.ndarray:
+        """⟨w,x⟩ + b of every sample and problem, after all checks of X and X_err."""
         check_is_fitted(self, "coef_")
-        _check_same_place(X, self, "decision_function")
+        _check_same_place(X, self, method)
         if X_err is not None:
             X_err = errors_in_memory(X_err, X)
         if dispatched(X):
@@ -202,64 +186,8 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
             X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         if X_err is not None:
             self._measured(X, X_err)
-        return certify.decision_values(X, host(self.coef_), host(self.intercept_))
-
-    @per_row
-    def predict(self, X, X_err=None) -> np.ndarray:
-        """Return the label with the highest score for each sample.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Or data that is read in chunks; see `decision_function`.
-        X_err : error bars of these samples, optional
-            As for `decision_function`.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        check_is_fitted(self, "coef_")
-        _check_same_place(X, self, "predict")
-        values = self.decision_function(X, X_err)
-        xp = namespace(values)
-        if values.ndim == 1:
-            numbers = xp.where(values > 0, xp.ones_like(values, dtype=xp.int64), 0)
-        else:
-            numbers = xp.argmax(values, axis=1)
-        classes = self.classes_
-        if not is_foreign(classes) and classes.dtype.kind not in "biuf":
-            return classes[host(numbers)]
-        return pick(like(classes, values), numbers)
-
-    def score(self, X, y=None, sample_weight=None, X_err=None):
-        """Return the accuracy on samples with labels.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Or data that is read in chunks, once, with what is beside it as
-            `wideberth.open_data` takes it.
-        y : array of shape (n_samples,)
-            True labels; those that are not in `classes_` count as wrong.
-        sample_weight : array of shape (n_samples,), optional
-        X_err : error bars of these samples, optional
-            As for `decision_function`.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self, "coef_")
-        if in_chunks(X):
-            return self._share_right("_right", X, y, sample_weight, X_err)
-        if not is_foreign(y):
-            y = class_labels(y, self.classes_, _num_samples(X))
-        predicted = self.predict(X, X_err)
-        return accuracy_score(y, predicted, sample_weight=sample_weight)
-
-    def _robust_model(self):
-        return self, host(self.coef_), self.noise_
+        coef = np.atleast_2d(host(self.coef_))
+        return certify.decision_values(X, coef, np.atleast_1d(host(self.intercept_)))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -331,6 +259,88 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         if self._trained_with_errors:
             return None
         return align_noise(self.noise, getattr(self, "feature_names_in_", None))
+
+
+class LinearClassifier(CertifiedMixin, ClassifierMixin, LinearModel):
+    """A classifier by `coef_`, `intercept_`, `classes_`, trained against `noise_`."""
+
+    __metadata_request__decision_function: ClassVar = {"X_err": True}
+
+    @per_row
+    def decision_function(self, X, X_err=None) -> np.ndarray:
+        """Return the score of each class, or of the second class where there are two.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks, once: a path, chunks, or what
+            `wideberth.open_data` returns, labels or not. For a Dask collection the
+            answer is a Dask array. `stream` hands answers over chunk by chunk.
+        X_err : error bars of these samples, optional
+            As for `fit`. Scores are those of X as measured, whatever its errors.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes), float64
+        """
+        return self._values(X, X_err, "decision_function")
+
+    @per_row
+    def predict(self, X, X_err=None) -> np.ndarray:
+        """Return the label with the highest score for each sample.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks; see `decision_function`.
+        X_err : error bars of these samples, optional
+            As for `decision_function`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self, "coef_")
+        _check_same_place(X, self, "predict")
+        values = self.decision_function(X, X_err)
+        xp = namespace(values)
+        if values.ndim == 1:
+            numbers = xp.where(values > 0, xp.ones_like(values, dtype=xp.int64), 0)
+        else:
+            numbers = xp.argmax(values, axis=1)
+        classes = self.classes_
+        if not is_foreign(classes) and classes.dtype.kind not in "biuf":
+            return classes[host(numbers)]
+        return pick(like(classes, values), numbers)
+
+    def score(self, X, y=None, sample_weight=None, X_err=None):
+        """Return the accuracy on samples with labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks, once, with what is beside it as
+            `wideberth.open_data` takes it.
+        y : array of shape (n_samples,)
+            True labels; those that are not in `classes_` count as wrong.
+        sample_weight : array of shape (n_samples,), optional
+        X_err : error bars of these samples, optional
+            As for `decision_function`.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self, "coef_")
+        if in_chunks(X):
+            return self._share_right("_right", X, y, sample_weight, X_err)
+        if not is_foreign(y):
+            y = class_labels(y, self.classes_, _num_samples(X))
+        predicted = self.predict(X, X_err)
+        return accuracy_score(y, predicted, sample_weight=sample_weight)
+
+    def _robust_model(self):
+        return self, host(self.coef_), self.noise_
 
 
 def _check_same_place(X, model, method: str) -> None:

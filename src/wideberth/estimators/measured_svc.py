@@ -21,6 +21,7 @@ from wideberth.data.opening import in_chunks
 from wideberth.data.samples import Samples
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
+from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.spread_calibration import SpreadCalibration
@@ -28,7 +29,7 @@ from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training import read_rows
 from wideberth.estimators.verdict import Verdict, verdict
-from wideberth.measurement.population import BLOCK, read_variances
+from wideberth.measurement.population import block_rows, read_variances
 from wideberth.measurement.radius import check_confidence
 from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
@@ -290,7 +291,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
                 self.pipeline_.certified_radius(
                     X[rows], None if X_err is None else X_err[rows]
                 )
-                for rows in gen_batches(len(X), BLOCK)
+                for rows in gen_batches(len(X), block_rows(X.shape[1]))
             ]
         )
 
@@ -417,7 +418,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             solver_options={"random_state": self.random_state},
         )
 
-    def _chosen(self, folds: list[FoldLeftOut]) -> tuple[float, float]:
+    def _chosen(self, folds: list[HeldOut]) -> tuple[float, float]:
         """The first best of all C and radii, on rows left out with their errors."""
         search = RobustLinearSVCCV(
             list(self.Cs),
@@ -432,7 +433,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         C, radius = np.unravel_index(means.argmax(), means.shape)
         return float(self.Cs[C]), float(self.radii[radius])
 
-    def _calibrated(self, folds: list[FoldLeftOut]) -> list[SpreadCalibration]:
+    def _calibrated(self, folds: list[HeldOut]) -> list[SpreadCalibration]:
         """From the scores of rows that were left out."""
         classifier = self._classifier(self.C_, self.radius_)
         scores = Scores.joined([fold.decisions(classifier) for fold in folds])
@@ -443,7 +444,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             for k, label in enumerate(self.classes_[-scores.values.shape[-1] :])
         ]
 
-    def _folds(self, data: Samples) -> list[FoldLeftOut]:
+    def _folds(self, data: Samples) -> list[HeldOut]:
         """Parts to train on and parts left out; none where a class has one row."""
         cv = self.cv
         if cv is None:
@@ -453,13 +454,13 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
                 return []
             cv = min(int(fewest), check_cv().get_n_splits())
         splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
-        parts = [[_weighty(data.take(rows)) for rows in split] for split in splits]
-        return [
-            FoldLeftOut(
-                train, test, self._trained(train, self.C, self.radius).denoised_
-            )
-            for train, test in parts
-        ]
+
+        def held_out(fold: Split) -> HeldOut:
+            train, test = (_weighty(data.take(r)) for r in (fold.train, fold.test))
+            fitted = self._trained(train, self.C, self.radius)
+            return HeldOut(train, test, fitted.denoised_)
+
+        return run_folds(held_out, splits)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -483,7 +484,7 @@ def _weights(data: Samples) -> dict[str, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class FoldLeftOut:
+class HeldOut:
     """Rows to train on, rows left out, and a pipeline fitted to the first."""
 
     train: Samples
@@ -508,8 +509,7 @@ class FoldLeftOut:
 
     def decisions(self, classifier: RobustLinearSVC) -> Scores:
         """Decision values of the rows left out, under a classifier with settings."""
-        data, behind = self.train, make_robust_pipeline(classifier)
-        trained = self.fitted.trained(
-            behind, data.X, data.y, data.X_err, _weights(data)
-        )
+        data = self.train
+        weights = {"sample_weight": data.weight}
+        trained = self.fitted.trained(classifier, data.X, data.y, data.X_err, weights)
         return trained.scores(self.test.X, self.test.X_err)

@@ -55,7 +55,7 @@ from wideberth.noise import (
     as_shape,
     is_covariance,
 )
-from wideberth.noise.reading import read_errors
+from wideberth.noise.reading import check_errors_alone, read_errors
 from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.validation import (
     check_per_sample,
@@ -73,12 +73,10 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     Parameters
     ----------
     *steps : estimators
-        Linear transformers: scalers, PCA, feature selection, `SimpleImputer`, a
-        `ColumnTransformer` or `FeatureUnion` of such and of encoders of categories, and
-        any fitted step with an attribute `linear_map_` (see `RobustPipeline`). For
-        error bars with error_shape="box" monotone ones too
-        (`FunctionTransformer(np.log)`, `PowerTransformer`, `QuantileTransformer`, …).
-        Then a `RobustLinearSVC` or `RobustLinearSVCCV`.
+        Linear transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
+        such and of encoders of categories, …), or for error bars with error_shape="box"
+        monotone ones (`FunctionTransformer(np.log)`, …); then a `RobustLinearSVC` or
+        `RobustLinearSVCCV`. See `wideberth.estimators.RobustPipeline`.
     memory : str or joblib.Memory, optional
         Where fitted transformers are cached.
     verbose : bool, default=False
@@ -184,7 +182,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         own = _routed_to_last(self, params)
         with self._restored_on_failure():
             if place is not None:
-                self._fit_denoised(place, X, y, X_err, params)
+                self._fit_denoised(X, y, X_err, params, own)
             else:
                 self._fit_carried(X, y, X_err, params, own)
         return self
@@ -240,8 +238,16 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         self.chain_ = chain if bent else None
         self.noise_, self.denoised_ = noise, None
 
-    def _fit_denoised(self, k: int, X, y, X_err, params: dict) -> None:
-        """Fit a pipeline whose step k is `TrueFeatures`; see `denoised.py`."""
+    def _fit_denoised(self, X, y, X_err, params: dict, own: dict) -> None:
+        """Fit steps, `TrueFeatures` and the classifier; see `denoised.py`."""
+        *ahead, (_, features), (_, classifier) = self.steps
+        check_errors_alone(classifier.noise, classifier.error_shape)
+        if classifier.error_shape != "ellipsoid":
+            raise ValueError(
+                f"error_shape={classifier.error_shape!r} is for tolerances; behind "
+                "TrueFeatures sets are ellipsoids of posteriors. Leave error_shape at "
+                "'ellipsoid', and give standard errors."
+            )
         text = text_columns(X)
         if text.any():
             raise ValueError(
@@ -251,11 +257,13 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             )
         given = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         refuse_empty_columns(given, feature_names(X))
-        found = Denoised.fit(self, k, X, y, X_err, params)
-        ahead, behind = found.steps
-        self.steps = [*ahead, self.steps[k], *behind]
+        options = {"memory": self.memory, "verbose": self.verbose}
+        before = Pipeline(ahead, **options) if ahead else None
+        front = Denoised.fit(before, features, X, y, X_err, params)
+        if before is not None:
+            self.steps = [*before.steps, *self.steps[-2:]]
+        self.denoised_ = front.trained(classifier, X, y, X_err, own)
         self.linear_map_ = self.chain_ = self.noise_ = None
-        self.denoised_ = found
 
     @contextmanager
     def _restored_on_failure(self):
@@ -332,11 +340,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
         Parameters
         ----------
-        X : array or frame of shape (n_samples, n_features)
-            Measurements, NaN where there is none.
-        X_err : error bars of these objects, in the units of X, optional
-        confidence : float, default=0.95
-            Least chance of the class at which it counts as certain.
+        X, X_err, confidence
+            As for `MeasuredSVC.verdict`.
 
         Returns
         -------
@@ -364,7 +369,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if X_err is not None:
             X_err = errors_in_memory(X_err, X)
         if self._denoised is not None:
-            return self._denoised.behind, self._denoised.means(X, X_err)
+            return Pipeline(self.steps[-1:]), self._denoised.means(X, X_err)
         if X_err is not None:
             _measured(X, X_err, self[-1]._error_shape)
         return self, X

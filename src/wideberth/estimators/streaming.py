@@ -43,12 +43,10 @@ def per_row(method: Callable) -> Callable:
         if not is_dask(X):
             parts = [part[name] for part in self.stream(X, name, X_err=X_err)]
             return np.concatenate(parts)
-        from wideberth.data.dask import answered
-
         source: Any = _opened(self, X, X_err=X_err)
         kind = _KINDS[name](self)
         question = _question(self, source, partial(_answers, {name: kind}))
-        return answered(source, question, name, *kind)
+        return source.answered(question, name, *kind)
 
     answer.answers_rows = True  # type: ignore[attr-defined]
     return answer
@@ -134,7 +132,10 @@ def _opened(model, X, beside: dict | None = None, X_err=None, memory=None) -> So
 
 #: Type and shape of one answer of a model, by method.
 _KINDS: dict[str, Callable[[Any], tuple]] = {
-    "predict": lambda model: (model.classes_.dtype, ()),
+    "predict": lambda model: (
+        model.classes_.dtype if hasattr(model, "classes_") else np.dtype(float),
+        (),
+    ),
     "certified_radius": lambda model: (np.dtype(float), ()),
     "decision_function": lambda model: (
         np.dtype(float),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn import get_config
@@ -38,7 +39,7 @@ from wideberth.noise import ErrorBars
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like, namespace
 from wideberth.problem.changes import build_problem, cut_radii, share_rows
-from wideberth.problem.labels import refuse_mixture, uniform
+from wideberth.problem.labels import check_targets, refuse_mixture, uniform
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import (
     as_array,
@@ -177,19 +178,15 @@ class OneVsRest:
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingRows(Samples, OneVsRest):
-    """Labelled samples of NumPy, SciPy or, where they stay there, another library.
+class MeasuredRows(Samples):
+    """Samples in memory to train on.
 
     `radius` is None where a search is given none; `errors` holds the sets of the
     samples, `ErrorBars`, where they have error bars.
     """
 
-    class_weight: dict | str | None = None
-
     @classmethod
-    def of(
-        cls, X, y, sample_weight=None, radius=None, bars=None, class_weight=None
-    ) -> TrainingRows:
+    def of(cls, X, y, sample_weight=None, radius=None, bars=None, **more) -> Self:
         """Check what is given for each sample."""
         if np.ndim(sample_weight) == 2 and np.shape(sample_weight) == X.shape:
             raise ValueError(
@@ -200,17 +197,7 @@ class TrainingRows(Samples, OneVsRest):
         weight = check_per_sample(weight, len(y), "sample_weight")
         if np.ndim(radius) > 0:
             radius = check_per_sample(radius, len(y), "radius")
-        errors = () if bars is None else (bars,)
-        return cls(X, y, weight, radius, errors, class_weight=class_weight)
-
-    @cached_property
-    def _numbered(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.unique(self.y, return_inverse=True)
-
-    @cached_property
-    def _summed(self) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[override]
-        labels, numbers = self._numbered
-        return labels, np.bincount(numbers, self.weight)
+        return cls(X, y, weight, radius, () if bars is None else (bars,), **more)
 
     @property
     def bars(self) -> ErrorBars | None:
@@ -224,13 +211,79 @@ class TrainingRows(Samples, OneVsRest):
             return None
         return check_per_sample(radii_of(self.radius, self.y), self.n, "radius")
 
-    def at(self, factor: float) -> TrainingRows:
+    def at(self, factor: float) -> Self:
         """The same samples under radii `factor` times as large."""
         return replace(self, radius=scaled_radius(self.radius, factor))
 
     def remembered_radius(self):
         """What a model keeps of the radius."""
         return remembered_radius(self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTargets(MeasuredRows):
+    """Samples with numbers to predict: one problem, whose "signs" are these numbers.
+
+    C and the norm penalty count in the `unit` of the numbers, so that another unit
+    changes that of the answer and nothing else (theory §14.4).
+    """
+
+    positives: ClassVar = (0,)
+    classes: ClassVar = None
+
+    def weighed(self) -> TrainingTargets:
+        """These, if some have a weight."""
+        if not self.weight.any():
+            raise ValueError("sample_weight is zero for every sample; give some > 0.")
+        return self
+
+    @cached_property
+    def unit(self) -> float:
+        """What `target_scale_` is."""
+        return target_scale(self.y, self.weight)
+
+    def signs(self, positive: int) -> np.ndarray:
+        """The numbers to predict."""
+        return self.y
+
+    def stated(self, statement: Statement) -> Statement:
+        """What is stated, with what the samples bring."""
+        return replace(
+            statement,
+            C=statement.C * self.unit,
+            norm_penalty=statement.norm_penalty * self.unit,
+            sample_weight=self.weight,
+            radius=self.radius,
+            X_err=self.bars,
+        )
+
+
+def target_scale(y: np.ndarray, weight: np.ndarray) -> float:
+    """The mean distance of y from its median, both weighted; 1 where y is constant."""
+    order = np.argsort(y)
+    sums = np.cumsum(weight[order])
+    if not sums.size or not sums[-1] > 0:
+        return 1.0
+    median = y[order[np.searchsorted(sums, 0.5 * sums[-1])]]
+    scale = float(np.average(np.abs(y - median), weights=weight))
+    return scale if 0 < scale < np.inf else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows(MeasuredRows, OneVsRest):
+    """Labelled samples of NumPy, SciPy or, where they stay there, another library."""
+
+    class_weight: dict | str | None = None
+    unit: ClassVar = 1.0
+
+    @cached_property
+    def _numbered(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.unique(self.y, return_inverse=True)
+
+    @cached_property
+    def _summed(self) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[override]
+        labels, numbers = self._numbered
+        return labels, np.bincount(numbers, self.weight)
 
     def signs(self, positive: int) -> np.ndarray:
         """1 for the label at this place, −1 for the rest."""
@@ -357,12 +410,23 @@ class TrainingChunks(OneVsRest):
         """What trains on one label against the rest."""
         return partial(self._solve, statement)
 
+    def stated(self, statement: Statement, unit: float = 1.0) -> Statement:
+        """What is stated, with one radius for all rows; C in a unit of the targets."""
+        one = 0.0 if self.radius is None else self.radius
+        return replace(
+            statement,
+            C=statement.C * unit,
+            norm_penalty=statement.norm_penalty * unit,
+            radius=0.0 if isinstance(one, dict) else one,
+            error_shape=self.error_shape,
+        )
+
     def _solve(self, statement: Statement, positive: int, options: Options) -> Solution:
-        radius, radii = 0.0 if self.radius is None else self.radius, None
-        if isinstance(radius, dict):
-            radius, radii = 0.0, per_class(radius, self.labels, "radius")
+        radii = None
+        if isinstance(self.radius, dict):
+            radii = per_class(self.radius, self.labels, "radius")
         classes = Classes(self.labels, positive, self.factors, radii)
-        stated = replace(statement, radius=radius, error_shape=self.error_shape)
+        stated = self.stated(statement)
         return solve_source(self.X, stated, options, classes, self.verbose)
 
 
@@ -377,7 +441,8 @@ def training_data(
         return _in_chunks(model, X, y, sample_weight, radius, X_err)
     X, y, bars = read_measured(model, X, y, X_err, stay=dispatched(X))
     radius = _radius_to_train_with(model, radius, bars)
-    return TrainingRows.of(X, y, sample_weight, radius, bars, model.class_weight)
+    how = {"bars": bars, "class_weight": model.class_weight}
+    return TrainingRows.of(X, y, sample_weight, radius, **how)
 
 
 def _in_chunks(model, X, y, sample_weight, radius, X_err) -> TrainingChunks:
@@ -395,7 +460,8 @@ def _in_chunks(model, X, y, sample_weight, radius, X_err) -> TrainingChunks:
     if source.names is not None:
         model.feature_names_in_ = np.array(source.names, dtype=object)
     verbose = bool(model._options.verbose)
-    return TrainingChunks(source, one, model.error_shape, verbose, model.class_weight)
+    weights = getattr(model, "class_weight", None)
+    return TrainingChunks(source, one, model.error_shape, verbose, weights)
 
 
 def _radius_to_train_with(model, radius, X_err):
@@ -414,19 +480,36 @@ def _radius_to_train_with(model, radius, X_err):
     return radius_or_default(radius, model.noise, X_err)
 
 
-def read_measured(model, X, y, X_err, stay: bool = False) -> tuple:
+def training_targets(
+    model, X, y, sample_weight, radius, X_err
+) -> TrainingTargets | TrainingChunks:
+    """Check what `RobustLinearRegressor.fit` is given; note the features on it."""
+    if isinstance(model.radius, dict):
+        raise ValueError(
+            f"radius={short(model.radius)} must be one number: y has no classes."
+        )
+    if not is_foreign(X) and is_scaled(X, y):
+        return _in_chunks(model, X, y, sample_weight, radius, X_err)
+    X, y, bars = read_measured(model, X, y, X_err, numbers=True)
+    radius = _radius_to_train_with(model, radius, bars)
+    return TrainingTargets.of(X, y, sample_weight, radius, bars).weighed()
+
+
+def read_measured(
+    model, X, y, X_err, stay: bool = False, numbers: bool = False
+) -> tuple:
     """`read_data`, and the sets that X_err gives, if any.
 
     The model notes how error bars are read, as `error_shape_`.
     """
     if X_err is not None:
         X_err = errors_in_memory(X_err, X, is_scaled(X, y))
-    X, y = read_data(model, X, y, stay)
+    X, y = read_data(model, X, y, stay, numbers)
     model.error_shape_ = None if X_err is None else model.error_shape
     return X, y, None if X_err is None else model._measured(X, X_err)
 
 
-def read_data(model, X, y, stay: bool = False) -> tuple:
+def read_data(model, X, y, stay: bool = False, numbers: bool = False) -> tuple:
     """X, and y as a NumPy array, checked by scikit-learn and for what it would misread.
 
     Masks, text and dates that it would turn into numbers are refused, labels that are
@@ -445,9 +528,10 @@ def read_data(model, X, y, stay: bool = False) -> tuple:
         y = uniform(labels) if labels.dtype.kind == "O" and labels.ndim == 1 else y
         y = labels if is_foreign(y) else y
     with remedy_for_gaps(model):
-        X, y = validate_data(
-            model, X, y, accept_sparse="csr", dtype=[xp.float64, xp.float32]
-        )
+        how = {"dtype": [xp.float64, xp.float32], "y_numeric": numbers}
+        X, y = validate_data(model, X, y, accept_sparse="csr", **how)
+    if numbers:
+        return X, check_targets(y, X.shape[0])
     check_classification_targets(y)
     return X, y
 
@@ -640,8 +724,9 @@ def _notes_of(solutions: list[Solution], classes: np.ndarray) -> list[Warning]:
 
 def statement_of(model) -> Statement:
     """What the parameters of a fitted classifier or search state about its problems."""
-    names = ("C", "norm_penalty", "fit_intercept", "ramp")
+    names = ("C", "norm_penalty", "fit_intercept", "ramp", "quantile")
     given = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    given["loss"] = "quantile" if "quantile" in given else "hinge"
     penalty = model._options.intercept_penalty
     return Statement(**given, intercept_penalty=penalty, noise=stated_noise(model))
 

@@ -39,6 +39,13 @@ if TYPE_CHECKING:
 FLOOR = 1e-6
 #: Rows of one block of sums: many times LANES of `kernels/lanes.h`, few beside a table.
 BLOCK = 4096
+#: Entries of the covariances of one block of posteriors: 256 MB.
+_BLOCK_ENTRIES = 1 << 25
+
+
+def block_rows(d: int) -> int:
+    """Rows of a block of posteriors of d features."""
+    return max(min(BLOCK, _BLOCK_ENTRIES // max(d, 1) ** 2), 1)
 
 
 @dataclass(frozen=True)

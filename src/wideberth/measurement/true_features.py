@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from wideberth.data.memory import physical_memory
+from wideberth.data.files import physical_memory
 from wideberth.data.opening import in_chunks, open_measurements
 from wideberth.data.samples import Samples
 from wideberth.measurement.fitting import GaussianFitter, category_effects, marginals
@@ -343,6 +343,13 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         c = min(d and int(self._beside.sum()), _MOST_EFFECTS)
         cost = max(d**3, d * c**2, 1)
         stride = max(n // max(int(_QUICK_STEP / cost), 20 * (d + c)), 1)
+        size = 8 * 4 * len(self._beside) ** 2  # covariances, effects and their products
+        if size > physical_memory() / 2:
+            raise ValueError(
+                f"X has {len(self._beside)} columns, whose covariances take "
+                f"{size / 1e9:.2g} GB, more than half of this machine's memory. Drop "
+                "columns, or join rare categories."
+            )
         if n // stride * cost > _LONGEST_STEP:
             hours = n // stride * cost / _QUICK_STEP / 3600
             raise ValueError(
