@@ -13,6 +13,7 @@ from wideberth.cli.errors import FileError, UserError
 from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.prepare import Columns, PreparedRows, moments
+from wideberth.cli.result import Choice
 from wideberth.data import Format, Request, open_table
 from wideberth.data.delimited import looks_like_number, number_of
 from wideberth.data.errors import agree, listed, quoted
@@ -71,14 +72,13 @@ class Uncertainty:
         """The radius that half of the rows stay below; unknown of rows in pieces."""
         return None if self.radius is None else float(np.median(self.radius))
 
-    def chosen(self, choice: dict | None) -> Uncertainty:
+    def chosen(self, choice: Choice | None) -> Uncertainty:
         """The radii that cross-validation chose, and how."""
         if choice is None:
             return self
-        factor, story = choice["factor"], self.story
-        how = ""
-        if len(choice["factors"]) > 1:
-            tried = ", ".join(f"{factor:g}" for factor in choice["factors"])
+        factor, story, how = choice.factor, self.story, ""
+        if len(choice.factors) > 1:
+            tried = ", ".join(f"{factor:g}" for factor in choice.factors)
             how = f"chosen from {tried} by cross-validation"
         if self.unit_radius:
             story = f"{factor:g} for every row, {f'{how}, ' if how else ''}{story}"

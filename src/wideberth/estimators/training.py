@@ -440,20 +440,20 @@ def training_data(
     if not is_foreign(X) and is_scaled(X, y):
         return _in_chunks(model, X, y, sample_weight, radius, X_err)
     X, y, bars = read_measured(model, X, y, X_err, stay=dispatched(X))
-    radius = _radius_to_train_with(model, radius, bars)
+    radius = radius_to_train_with(model, radius, bars)
     how = {"bars": bars, "class_weight": model.class_weight}
     return TrainingRows.of(X, y, sample_weight, radius, **how)
 
 
 def _in_chunks(model, X, y, sample_weight, radius, X_err) -> TrainingChunks:
     own = np.ndim(radius) > 0 or names_values(X, radius)
-    one = _radius_to_train_with(model, radius, X_err)
+    one = radius_to_train_with(model, radius, X_err)
     if not own and not isinstance(one, dict):
         check_number(one, "radius")  # before anything is read
     given = {"sample_weight": sample_weight, "radius": radius if own else None}
     source = open_labelled(X, y, X_err=X_err, **given)
     errors = source.brings_errors or None
-    one = None if own else _radius_to_train_with(model, radius, errors)
+    one = None if own else radius_to_train_with(model, radius, errors)
     model.error_shape_ = model.error_shape if errors else None
     model.n_features_in_ = source.d
     vars(model).pop("feature_names_in_", None)
@@ -464,7 +464,7 @@ def _in_chunks(model, X, y, sample_weight, radius, X_err) -> TrainingChunks:
     return TrainingChunks(source, one, model.error_shape, verbose, weights)
 
 
-def _radius_to_train_with(model, radius, X_err):
+def radius_to_train_with(model, radius, X_err):
     """The one given to `fit`, or the parameter, which is never one per sample.
 
     Where neither is given it is the default beside the noise as stated, or the error
@@ -491,7 +491,7 @@ def training_targets(
     if not is_foreign(X) and is_scaled(X, y):
         return _in_chunks(model, X, y, sample_weight, radius, X_err)
     X, y, bars = read_measured(model, X, y, X_err, numbers=True)
-    radius = _radius_to_train_with(model, radius, bars)
+    radius = radius_to_train_with(model, radius, bars)
     return TrainingTargets.of(X, y, sample_weight, radius, bars).weighed()
 
 
