@@ -6,7 +6,6 @@ The real executable where a process of its own matters, `run` elsewhere.
 import dataclasses
 import json
 import os
-import pty
 import shlex
 import signal
 import subprocess
@@ -483,7 +482,7 @@ def test_interrupted_it_ends_with_130_and_leaves_a_model_or_nothing(tmp_path, st
         "--report",
         "r.html",
     ]
-    terminal, end = pty.openpty()
+    terminal, end = pytest.importorskip("pty").openpty()
     process = subprocess.Popen(
         [*EXECUTABLE, "fit", *arguments, "--radius", "0.1", "--folds", "20"],
         cwd=tmp_path, stderr=end, stdout=subprocess.DEVNULL,
@@ -517,7 +516,7 @@ def test_a_reader_who_has_had_enough_is_no_error(fitted):
 def test_progress_is_shown_on_a_terminal_only(fitted):
     folder, _ = fitted
     arguments = [*EXECUTABLE, "fit", "data.csv", "--target", "state", "--radius", "0.1"]
-    terminal, end = pty.openpty()
+    terminal, end = pytest.importorskip("pty").openpty()
     subprocess.run(
         arguments, cwd=folder, stderr=end, stdout=subprocess.PIPE, check=True
     )
@@ -528,7 +527,7 @@ def test_progress_is_shown_on_a_terminal_only(fitted):
     assert done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[0].startswith("verdict    Robustness ")
-    assert "state: 2 classes from 3 features, 90 of 90 rows used" in lines
+    assert any("state: 2 classes from 3 features, 90 of 90" in one for one in lines)
 
 
 def test_the_model_can_go_to_standard_output(fitted):
