@@ -169,6 +169,8 @@ def test_models_answer_alike_whatever_form_the_rows_come_in(name, tmp_path):
     for form, give in CHUNKED.items():
         if form == "LIBSVM" and (case.tables or isinstance(case.labels[0], str)):
             continue
+        if form.startswith("Dask") and len(case.tables) == 2:
+            continue
         folder = tmp_path / form.replace(" ", "")
         folder.mkdir()
         given = give(case, folder)

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from commands import read_csv, two_classes
 from wideberth import RobustLinearSVC, make_robust_pipeline
 from wideberth.cli import main
-from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.model import load_model
-from wideberth.cli.page import fit_page
+from wideberth.cli.uncertainty import ErrorColumns
 
 X, Y = two_classes(120, seed=3)
 E = np.random.default_rng(4).uniform(0.1, 0.8, X.shape).round(3) * [1, 2, 10]
@@ -64,7 +64,7 @@ def test_one_answer_with_the_library(cli, how):
     if how == "e.csv":
         pd.DataFrame(E[:, ::-1], columns=NAMES[::-1]).to_csv(how, index=False)
         VALUES.assign(state=Y).to_csv("data.csv", index=False)
-    result = json.loads(cli(f"{FIT} --errors {how} --folds 2").out)
+    result = json.loads(cli(f"{FIT} --errors {how} --folds 2 --report r.html").out)
     model = in_python(E)
     found = np.ravel(list(result["model"]["coefficients"].values()))
     np.testing.assert_allclose(found, np.ravel(model._robust_model()[1]), rtol=0.02)
@@ -78,8 +78,8 @@ def test_one_answer_with_the_library(cli, how):
         reach, model.certified_radius(X, E), rtol=0.05, atol=0.01
     )
     assert len(read_csv(cli("predict m.wideberth data.csv").out)) == len(X)
-    page = fit_page(result)
-    assert "Errors beside the spread of each feature" in page
+    page = Path("r.html").read_text("utf-8")
+    assert "error as share of std" in page
 
 
 @pytest.mark.parametrize("sign", [1, -1])

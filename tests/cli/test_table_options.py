@@ -314,11 +314,8 @@ def test_mistakes_do_not_wait_for_libraries(folder, words, absent):
 def test_what_cross_validation_chose_is_said(folder):
     command = "fit lab.csv --target state --drop site kit day w --standardize --folds 2"
     said = run(f"{command} --C auto --radius 0,0.1,0.2").stdout
-    score = r"0\.\d{3}"
-    assert re.search(
-        rf"chosen     C \S+ and radius \S+: accuracy {score} on rows left out", said
-    )
-    assert re.search(rf"beside it  .*{score} at C .*{score} at radius ", said)
+    told = r"chosen     C \S+ and radius \S+: accuracy \d+\.\d % on rows left out"
+    assert re.search(told, said)
 
 
 @pytest.mark.parametrize(("calls", "folds"), [(2, None), (9, 3)])
@@ -343,27 +340,10 @@ def test_an_interrupt_keeps_the_model_and_the_folds_done(
     assert "<html" in Path("r.html").read_text()
 
 
-def test_progress_has_a_bar_and_an_estimate(monkeypatch, capsys):
-    now = iter([0.0, 0.0, 0.0, 30.0, 60.0])
-    monkeypatch.setattr(output.time, "monotonic", lambda: next(now))
-    progress = output.Progress()
-    progress.on = True
-    progress.begin(4)
-    for k in range(3):
-        with progress.step(f"fold {k + 1}"):
-            pass
-    lines = capsys.readouterr().err.split("\r\x1b[K")[1:]
-    assert lines[0] == "[....................] fold 1 …"
-    assert lines[1] == "[#####...............] fold 2, 90 s left …".replace(
-        "90 s", "2 min"
-    )
-    assert lines[2] == "[##########..........] fold 3, 60 s left …"
-
-
 def test_reading_shows_rows(folder, monkeypatch):
     shown = []
     monkeypatch.setattr(
-        output.Progress, "show", lambda self, text, end="": shown.append(text)
+        output.Progress, "show", lambda self, text, *more: shown.append(text)
     )
     write("lab.parquet", folder)
     for name in ("lab.csv", "lab.parquet"):

@@ -332,13 +332,6 @@ def test_samples_without_weight_leave_nothing_to_learn_beside_an_intercept(weigh
         assert not solve(X, y, init=start, solver=solver, **options).w.any()
 
 
-def test_imaginary_weights_and_radii_are_refused():
-    y = np.where(Y == "sick", 1, -1)
-    for name in ("sample_weight", "radius"):
-        with pytest.raises(ValueError, match=rf"(?s){name}=.* is not a number"):
-            solve(X, y, **{name: np.full(40, 0.1 + 1j)})
-
-
 @pytest.mark.parametrize("n_jobs", [0, 1.5, np.inf, "2"])
 def test_jobs_that_cannot_be_counted_are_refused(n_jobs):
     for estimator in (RobustLinearSVC(), RobustLinearSVCCV(Cs=[1])):

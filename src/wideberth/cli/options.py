@@ -680,15 +680,17 @@ class FitOptions(TrainingOptions):
         others = (*_NOT_MEASURED, "ramp", "memory")
         return not (any(self._given(others)) or self.radius.std)
 
-    def trusting(self) -> Self:
-        """The same for a model that trusts every label and has no norm penalty."""
-        return replace(self, norm_penalty=(0.0,), ramp=(), suspects=None)
-
     def ordinary(self, C: float = 1.0, score_radius: float | None = None) -> Self:
         """The same for an ordinary SVM with this C, or for choosing one by a score."""
-        prices = () if score_radius is not None else (C,)
-        trusting = replace(self.trusting(), radius=Radii(std=self.radius.std))
-        return replace(trusting, C=prices, score_radius=score_radius)
+        return replace(
+            self,
+            C=() if score_radius is not None else (C,),
+            radius=Radii(std=self.radius.std),
+            norm_penalty=(0.0,),
+            ramp=(),
+            suspects=None,
+            score_radius=score_radius,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

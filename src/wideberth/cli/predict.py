@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,16 +11,16 @@ import scipy.sparse as sp
 
 from wideberth.cli import output
 from wideberth.cli.errors import UserError, blamed_on_data, located
-from wideberth.cli.measured import ErrorColumns, errors_to_apply
 from wideberth.cli.model import Model, open_model
 from wideberth.cli.options import ApplyOptions, PredictOptions
 from wideberth.cli.prepare import feature_holes
-from wideberth.cli.verdicts import verdict_columns
+from wideberth.cli.uncertainty import ErrorColumns, errors_to_apply
 from wideberth.data import Request
 from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.files import chunk_bytes, explained, parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import AT_ONCE, Reader, Table
+from wideberth.estimators.verdict import Verdict
 from wideberth.noise import ErrorBars
 
 
@@ -100,6 +100,19 @@ class Applied:
         summary[answered] += int(self.usable.sum())
         if self.certain is not None:
             summary["certain"] = (summary["certain"] or 0) + self.certain
+
+
+def verdict_columns(verdict: Verdict, features: Sequence[str]) -> dict[str, list]:
+    """What is said of every row beside its class, by heading."""
+    return {
+        "margin": verdict.margin.tolist(),
+        "spread": verdict.spread.tolist(),
+        "chance": verdict.chance.tolist(),
+        "verdict": ["certain" if sure else "doubtful" for sure in verdict.certain],
+        "runner_up": verdict.runner_up.tolist(),
+        "remeasure": [features[j] if j >= 0 else None for j in verdict.remeasure],
+        "share": verdict.share.tolist(),
+    }
 
 
 def apply_model(

@@ -43,7 +43,11 @@ from wideberth.estimators.judging import JudgedBoxes, RawBoxes
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.estimators.moves import Chain, chain_of, text_columns
 from wideberth.estimators.streaming import per_row
-from wideberth.estimators.training import radii_of, remembered_radius
+from wideberth.estimators.training import (
+    radii_of,
+    radius_to_train_with,
+    remembered_radius,
+)
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.measurement.true_features import refuse_empty_columns
 from wideberth.noise import (
@@ -63,7 +67,6 @@ from wideberth.problem.validation import (
     feature_names,
     listed,
     own_names,
-    radius_or_default,
 )
 
 
@@ -451,9 +454,7 @@ def _fit_boxes(boxes: RawBoxes, classifier, Z, y, own: dict) -> None:
             "Give RobustLinearSVC to the pipeline, and the pipeline to "
             "sklearn.model_selection.GridSearchCV."
         )
-    radius = own.pop("radius", None)
-    radius = classifier.radius if radius is None else radius
-    radius = radius_or_default(radius, classifier.noise, boxes)
+    radius = radius_to_train_with(classifier, own.pop("radius", None), boxes)
     n = len(boxes.points)
     low, high = boxes.ends(check_per_sample(radii_of(radius, y), n, "radius"))
     at = np.asarray(Z.toarray() if sp.issparse(Z) else Z, dtype=np.float64)
