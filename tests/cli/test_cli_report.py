@@ -11,7 +11,7 @@ from browser import audit, contrast, needs_axe, needs_browser, probe
 from commands import as_csv, two_classes
 from wideberth import RobustLinearSVC
 from wideberth.cli import main
-from wideberth.cli.measured import tell_pairs
+from wideberth.cli.uncertainty import tell_pairs
 
 HOSTILE = "<script>document.title='owned'</script>"
 

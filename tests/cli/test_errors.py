@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from commands import read_csv, two_classes
 from wideberth import RobustLinearSVC, make_robust_pipeline
 from wideberth.cli import main
-from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.model import load_model
+from wideberth.cli.uncertainty import ErrorColumns
 
 X, Y = two_classes(120, seed=3)
 E = np.random.default_rng(4).uniform(0.1, 0.8, X.shape).round(3) * [1, 2, 10]

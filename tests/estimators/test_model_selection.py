@@ -221,23 +221,6 @@ def test_a_sample_of_no_weight_trains_nothing(noisy):
     np.testing.assert_allclose(plain.scores_, padded.scores_)
 
 
-def test_the_simplest_model_within_one_standard_error(noisy):
-    X, y = noisy
-    best = RobustLinearSVCCV(CS, RADII).fit(X, y)
-    plain = RobustLinearSVCCV(CS, RADII, selection="one-standard-error").fit(X, y)
-    means = best.scores_.mean(axis=-1)
-    top = np.unravel_index(means.argmax(), means.shape)
-    error = best.scores_[top].std(ddof=1) / np.sqrt(5)
-    close = [
-        (CS[j], -RADII[k])
-        for k, j in np.ndindex(means.shape)
-        if means[k, j] >= means.max() - error
-    ]
-    assert (plain.C_, -plain.radius_) == min(close)
-    assert (plain.C_, -plain.radius_) < (best.C_, -best.radius_)
-    assert plain.best_score_ >= best.best_score_ - error
-
-
 def test_folds_in_parallel_change_nothing(noisy):
     one = RobustLinearSVCCV(CS, RADII).fit(*noisy)
     two = RobustLinearSVCCV(CS, RADII, n_jobs=2).fit(*noisy)

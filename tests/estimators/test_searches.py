@@ -84,15 +84,3 @@ def test_an_ordinary_svm_says_that_it_is_one():
     # A line of Python, and within others what it was.
     assert eval(repr(RobustLinearSVC(C=2))).C == 2
     assert "#" not in repr(make_robust_pipeline(StandardScaler(), RobustLinearSVC()))
-
-
-def test_new_rows_are_learnt_from_the_last_fit():
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(2040, 20))
-    y = rows[:, 0] + 0.7 * rng.normal(size=2040) > 0
-    model = RobustLinearSVC(radius=0.1, solver_options={"warm_start": True}, tol=1e-8)
-    model.fit(rows[:2000], y[:2000]).fit(rows, y)
-    fresh = RobustLinearSVC(radius=0.1, tol=1e-8).fit(rows, y)
-    np.testing.assert_allclose(model.coef_, fresh.coef_, atol=1e-4)
-    passes = [m.screening_[0]["trace"][-1]["passes"] for m in (model, fresh)]
-    assert passes[0] < 0.7 * passes[1]

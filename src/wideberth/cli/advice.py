@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from wideberth.cli.measured import tell_pairs
 from wideberth.cli.result import (
     Advice,
     Evaluation,
@@ -25,6 +24,7 @@ from wideberth.cli.result import (
     VerdictFacts,
     Worth,
 )
+from wideberth.cli.uncertainty import tell_pairs
 from wideberth.data.errors import agree, counted, listed
 
 #: Smallest share of the critical radius at which it is said to be near.

@@ -28,7 +28,6 @@ from scipy import stats
 
 from wideberth import certify
 from wideberth.cli.evaluation import asked_radius
-from wideberth.cli.measured import undeclared
 from wideberth.cli.model import classifier_of
 from wideberth.cli.options import FitOptions
 from wideberth.cli.population import raw_weights
@@ -51,7 +50,7 @@ from wideberth.cli.result import (
     VerdictFacts,
 )
 from wideberth.cli.training import certain
-from wideberth.cli.uncertainty import Uncertainty
+from wideberth.cli.uncertainty import Uncertainty, undeclared
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline

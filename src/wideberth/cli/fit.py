@@ -25,7 +25,6 @@ from wideberth.cli.options import FitOptions
 from wideberth.cli.output import TextTable, number
 from wideberth.cli.population import evaluate_measured, fit_measured, misfit_of
 from wideberth.cli.prepare import Columns, PreparedRows
-from wideberth.cli.reading import data_in_pieces, training_data
 from wideberth.cli.result import (
     Choice,
     DataSource,
@@ -39,7 +38,7 @@ from wideberth.cli.result import (
 )
 from wideberth.cli.tables import Opened
 from wideberth.cli.training import fit_model
-from wideberth.cli.uncertainty import Uncertainty
+from wideberth.cli.uncertainty import Uncertainty, data_in_pieces, training_data
 from wideberth.data.errors import counted
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline

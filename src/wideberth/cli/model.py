@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.model_file import MAGIC, Unreadable, dumps, loads
 from wideberth.cli.prepare import Columns
+from wideberth.cli.uncertainty import ErrorColumns
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline

@@ -37,7 +37,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.scaling import PreparedNumbers
+from wideberth.cli.prepare import PreparedNumbers
 from wideberth.data.arrays import checked_sparse
 from wideberth.data.errors import quoted
 from wideberth.estimators.denoised import Denoised, place_of_features

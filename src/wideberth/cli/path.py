@@ -7,11 +7,10 @@ import numpy as np
 from wideberth._path import path
 from wideberth.cli import output
 from wideberth.cli.errors import blamed_on_data
-from wideberth.cli.measured import warn_undeclared
 from wideberth.cli.options import PathOptions
-from wideberth.cli.reading import training_data
 from wideberth.cli.tables import Opened
 from wideberth.cli.training import preparation
+from wideberth.cli.uncertainty import training_data, warn_undeclared
 from wideberth.data.errors import counted
 from wideberth.estimators.moves import linear_map
 from wideberth.estimators.pipeline import carry_noise

@@ -15,45 +15,17 @@ from sklearn.model_selection import StratifiedKFold
 
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.evaluation import Contest, Held, tuned_Cs
-from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
-from wideberth.cli.options import FitOptions, TrainingOptions
+from wideberth.cli.options import FitOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.result import Choice, Evaluation
 from wideberth.cli.training import FEW_ROWS, FOLDS, fit_model, fold_count, measure
-from wideberth.cli.uncertainty import Uncertainty, one_radius
+from wideberth.cli.uncertainty import (
+    Uncertainty,
+)
 from wideberth.data.errors import quoted
-from wideberth.data.table import Table
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.measurement.goodness import lacks
-from wideberth.noise import Posteriors
-
-
-def of_population(
-    options: TrainingOptions,
-    errors: ErrorColumns | None,
-    table: Table,
-    rows: PreparedRows,
-) -> tuple[PreparedRows, Uncertainty]:
-    """Rows whose true values are to be learned, with the standard errors there are."""
-    if not isinstance(rows.X, np.ndarray):
-        raise UserError("sparse data has no gaps; leave out --model measured.")
-    facts: dict = {"errors": None, "exact": [], "errors_filled_in": 0}
-    known, cells = "the values alone, which count as exact", None
-    if errors is not None:
-        rows, errors, both, facts = training_cells(errors, table, rows, options)
-        cells = errors.standard(both)
-        where, exact = tell_columns(errors, facts["exact"])
-        known = f"the values and their standard errors, in {where}{exact}"
-    learned = f"true values, learned from {known}"
-    radius, unit, factors = one_radius(options, Posteriors.default_radius)
-    size = "in units of" if unit else f"{radius:g} times"
-    story = f"{size} the posterior standard deviation of {learned}"
-    if not (unit or radius):
-        story = f"none beside the doubt about {learned}"
-    facts |= {"unit": "in posterior standard deviations", "shape": "ellipsoid"}
-    given = Uncertainty(radius, "l2", story, facts, unit, factors)
-    return rows, replace(given, errors=errors, cells=cells)
 
 
 def fit_measured(

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from wideberth.cli import output
 from wideberth.cli.errors import UserError, blamed_on_data, located
-from wideberth.cli.measured import ErrorColumns, errors_to_apply
 from wideberth.cli.model import Model, open_model
 from wideberth.cli.options import ApplyOptions, PredictOptions
 from wideberth.cli.prepare import feature_holes
+from wideberth.cli.uncertainty import ErrorColumns, errors_to_apply
 from wideberth.data import Request
 from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.files import chunk_bytes, explained, parse_bytes, room

@@ -20,7 +20,7 @@ from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import Reader, Table, gap_codes
 
 if TYPE_CHECKING:
-    from wideberth.cli.measured import ErrorColumns
+    from wideberth.cli.uncertainty import ErrorColumns
 
 
 @dataclass
@@ -82,12 +82,12 @@ def open_training_data(options: TrainingOptions) -> Opened:
         reader = open_reader(options.data, options.read.as_format(), limit)
         opened = Opened(options.with_columns(reader), reader)
     if options.errors is not None:
-        from wideberth.cli.measured import find_error_columns
+        from wideberth.cli.uncertainty import find_error_columns
 
         found = find_error_columns(opened.options, reader.others(()))
         opened.errors, opened.unused = found
     elif options.limits is not None:
-        from wideberth.cli.measured import ErrorColumns
+        from wideberth.cli.uncertainty import ErrorColumns
 
         opened.errors = ErrorColumns({})
     if memory is None:

@@ -12,8 +12,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.options import FitOptions, TrainingOptions
+from wideberth.cli.prepare import PreparedNumbers
 from wideberth.cli.result import Choice
-from wideberth.cli.scaling import PreparedNumbers
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
 from wideberth.estimators.moves import linear_map

@@ -232,7 +232,7 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
         if X_err is not None and not self._trained_with_errors:
             radius = radius_or_default(radius, self.noise, X_err)
         if radius is None:
-            radius = self._trained_radius()
+            radius = getattr(self, "best_estimator_", self).radius_
             if radius is None:
                 raise ValueError(
                     "radius must be given: this model was trained with one radius per "
@@ -240,16 +240,6 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
                     "radius=... , an array with one per row of X or one number for all."
                 )
         return radii_of(radius, y)
-
-    def _trained_radius(self):
-        """The number or dict trained with; None where every sample had its own."""
-        model = getattr(self, "best_estimator_", self)
-        if not hasattr(model, "radius_"):
-            raise ValueError(
-                "radius must be given: this model was saved by a version that did not "
-                "keep the radius it was trained with. Give radius=... ."
-            )
-        return model.radius_
 
     def _fit_or_stay(self, *data):
         """Fit; a fit that fails or is interrupted leaves what was fitted before."""

@@ -370,7 +370,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def _denoised(self) -> Denoised:
-        return self.pipeline_.denoised_
+        return _parts(self.pipeline_)
 
     def _asked(self, X, X_err) -> tuple:
         """X as an array, and its errors, as the pipeline takes them."""
@@ -457,8 +457,8 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
 
         def held_out(fold: Split) -> HeldOut:
             train, test = (_weighty(data.take(r)) for r in (fold.train, fold.test))
-            fitted = self._trained(train, self.C, self.radius)
-            return HeldOut(train, test, fitted.denoised_)
+            fitted = _parts(self._trained(train, self.C, self.radius))
+            return HeldOut(train, test, fitted)
 
         return run_folds(held_out, splits)
 
@@ -471,6 +471,12 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     _doc_link_template = (
         "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
     )
+
+
+def _parts(pipeline: RobustPipeline) -> Denoised:
+    """The parts of a fitted pipeline with `TrueFeatures`."""
+    assert pipeline.denoised_ is not None
+    return pipeline.denoised_
 
 
 def _weighty(data: Samples) -> Samples:

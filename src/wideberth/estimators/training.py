@@ -19,7 +19,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, validate_data
@@ -188,6 +188,11 @@ class MeasuredRows(Samples):
     @classmethod
     def of(cls, X, y, sample_weight=None, radius=None, bars=None, **more) -> Self:
         """Check what is given for each sample."""
+        if getattr(sample_weight, "shape", None) == X.shape:
+            raise ValueError(
+                f"sample_weight has shape {X.shape}, that of X; it takes one number "
+                "per row. Errors of every cell are given by name: fit(X, y, X_err=...)."
+            )
         weight = 1.0 if sample_weight is None else sample_weight
         weight = check_per_sample(weight, len(y), "sample_weight")
         if np.ndim(radius) > 0:
@@ -684,19 +689,19 @@ def _suspects(model, data: TrainingRows, solutions: list[Solution]) -> np.ndarra
     for solution in solutions:
         left_out |= host(solution.descent.left_out)  # type: ignore[union-attr]
     rows = np.flatnonzero(left_out & np.isin(data.y, model.classes_))
-    some = data.take(rows)
-    values = host(decision_values(some.X, model.coef_, model.intercept_))
-    labels = np.searchsorted(model.classes_, some.y)
-    noise = model.noise_ if some.bars is None else some.bars
+    X, y = _safe_indexing(data.X, rows), data.y[rows]
+    values = host(decision_values(X, model.coef_, model.intercept_))
+    labels = np.searchsorted(model.classes_, y)
+    noise = model.noise_ if data.bars is None else data.bars.take(rows)
     distance, predicted = label_distances(values, labels, model.coef_, noise)
     kind = model.classes_.dtype
     names = ["sample", "label", "predicted", "distance", "noises"]
     kinds = [np.intp, kind, kind, np.float64, np.float64]
     found = np.empty(rows.size, list(zip(names, kinds, strict=True)))
-    found["sample"], found["label"] = rows, some.y
+    found["sample"], found["label"] = rows, y
     found["predicted"], found["distance"] = model.classes_[predicted], distance
     with np.errstate(divide="ignore", invalid="ignore"):
-        found["noises"] = distance / some.radii
+        found["noises"] = distance / data.radii[rows]
     _, coef = every_class(values, model.coef_)
     # Those predicted otherwise; but w = 0 disbelieves nobody.
     found = found[np.any(coef[predicted] != coef[labels], axis=1)]

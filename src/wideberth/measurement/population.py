@@ -191,7 +191,8 @@ def step(population: Population, sums: Sums, prior: Prior) -> Population:
 def among(array: np.ndarray, columns: np.ndarray, axes: int = 1) -> np.ndarray:
     """The array with last axes as long as the mask `columns`; 0 where that is False."""
     made = np.zeros((*array.shape[: array.ndim - axes], *(len(columns),) * axes))
-    made[(..., *np.ix_(*(columns,) * axes))] = array
+    places: tuple = np.ix_(*(columns,) * axes)
+    made[(..., *places)] = array
     return made
 
 

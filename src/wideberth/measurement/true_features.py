@@ -496,7 +496,8 @@ def _drawn(
     Those with the least of random numbers: the same ones however chunks are cut. Also
     their labels, and their numbers among all rows.
     """
-    rng, n, kept = np.random.default_rng(0), 0, []
+    rng, n = np.random.default_rng(0), 0
+    kept: list[tuple] = []
     for part, labels in chunks:
         keys = rng.random(len(part))
         kept.append((part, labels, np.arange(n, n + len(part)), keys))
@@ -507,16 +508,12 @@ def _drawn(
     return part, labels, rows
 
 
-def _least(kept: list, most: int) -> tuple:
-    parts, labels, rows, keys = zip(*kept, strict=True)
-    part, rows, keys = (
-        Measurements.joined(parts),
-        np.concatenate(rows),
-        np.concatenate(keys),
-    )
-    labels = None if any(own is None for own in labels) else np.concatenate(labels)
+def _least(kept: list[tuple], most: int) -> tuple:
+    part = Measurements.joined([own[0] for own in kept])
+    labels = [own[1] for own in kept]
+    y = None if any(own is None for own in labels) else np.concatenate(labels)
+    rows, keys = (np.concatenate([own[k] for own in kept]) for k in (2, 3))
     if len(part) <= most:
-        return part, labels, rows, keys
+        return part, y, rows, keys
     taken = np.sort(np.argpartition(keys, most)[:most])
-    own = None if labels is None else labels[taken]
-    return part[taken], own, rows[taken], keys[taken]
+    return part[taken], None if y is None else y[taken], rows[taken], keys[taken]
