@@ -279,7 +279,8 @@ def test_a_choice_of_c_alone_is_reported_too(tmp_path, fit):
     (tmp_path / "data.csv").write_text(as_csv(X, Y))
     result = fit("data.csv --target state --C auto --folds 2 --report r.html")
     assert result["choice"]["factors"] == [1.0]
-    assert "had the best accuracy as measured" in (tmp_path / "r.html").read_text()
+    page = " ".join((tmp_path / "r.html").read_text().split())
+    assert "had the best accuracy as measured" in page
 
 
 def test_options_are_few_and_their_help_fits_on_two_screens():
@@ -628,8 +629,7 @@ def test_features_without_a_weight_are_told(fit, tolerances, capsys):
     assert main([*given.split(), "--folds", "0", "--report", "r.html"]) == 0
     assert "2 of 3 have a weight" in capsys.readouterr().out
     page = (tolerances / "r.html").read_text()
-    assert "2 of 3 features have a weight." in page
-    assert "<summary>Features without a weight</summary>" in page
+    assert "2 of 3 features have a weight. Without one:" in page
     assert main([*given.split()[:-1], "1e6", "--folds", "0"]) == 3
     assert "Choose a smaller --norm-penalty or radius" in capsys.readouterr().err
 

@@ -11,9 +11,17 @@ from sklearn.base import clone
 from sklearn.linear_model import QuantileRegressor
 from sklearn.metrics import make_scorer, mean_pinball_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from wideberth import Box, RobustLinearRegressor, RobustLinearRegressorCV, solve
+from wideberth import (
+    Box,
+    RobustLinearRegressor,
+    RobustLinearRegressorCV,
+    TrueFeatures,
+    make_robust_pipeline,
+    solve,
+)
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 4))
@@ -166,3 +174,37 @@ def test_errors_reach_the_folds_by_metadata_routing():
 def test_what_is_not_meant_is_refused(model, said):
     with pytest.raises(ValueError, match=said):
         model.fit(X, T)
+
+
+@pytest.mark.parametrize("kind", ["scales", "cells", "search"])
+def test_a_pipeline_takes_noise_and_gives_ranges_in_raw_units(kind):
+    units = np.array([1.0, 10.0, 0.1, 1e3])
+    raw, errors = X * units + units, E * units
+    model = RobustLinearRegressor(radius=0.2, noise=units, tol=1e-8)
+    given, asked = {}, {}
+    if kind == "cells":
+        model, asked = RobustLinearRegressor(tol=1e-8), {"X_err": errors}
+        given = {"robustlinearregressor__X_err": errors}
+    if kind == "search":
+        model = RobustLinearRegressorCV(0.5, [0.1, 1.0], [0.2], noise=units)
+    pipeline = make_robust_pipeline(StandardScaler(), model).fit(raw, T, **given)
+    low, high = pipeline.prediction_range(raw, **asked).T
+    coef = pipeline[-1].coef_ / raw.std(axis=0)
+    reach = 0.2 * np.linalg.norm(units * coef)
+    if kind == "cells":
+        reach = np.linalg.norm(errors * coef, axis=1)
+    np.testing.assert_allclose(high - pipeline.predict(raw), reach, rtol=1e-6)
+    np.testing.assert_allclose(pipeline.predict(raw) - low, reach, rtol=1e-6)
+    with pytest.raises(AttributeError, match="prediction_range"):
+        pipeline.certified_radius(raw)
+    assert pipeline.score(raw, T) > 0.5
+
+
+def test_a_pipeline_refuses_what_a_regressor_does_not_do():
+    with pytest.raises(ValueError, match="goes before a classifier"):
+        make_robust_pipeline(TrueFeatures(), RobustLinearRegressor()).fit(X, T)
+    logs = make_robust_pipeline(
+        FunctionTransformer(np.log), RobustLinearRegressor(error_shape="box")
+    )
+    with pytest.raises(ValueError, match="only monotone"):
+        logs.fit(np.exp(X), T, robustlinearregressor__X_err=0.01 * E)

@@ -381,7 +381,8 @@ class ChunkSource(Source):
         tables = tuple(map(_plain, errors))
         for table in tables:
             check_errors(table, X.shape, where)
-        return Samples(X, *map(_plain, vectors), tables, number, "X")
+        y, weight, radius = map(_plain, vectors)
+        return Samples(X, y, weight, radius, tables, number, "X")
 
 
 def _plain(part):
@@ -641,7 +642,8 @@ def _partition(number: int, names, X, y, weight, radius, errors) -> Samples:
         error_cells(errors, X, len(X)) if isinstance(errors, list) else _plain(errors),
     )  # fmt: skip
     X = _plain(X if names is None else X[names])
-    return Samples(X, *map(_plain, (y, weight, radius)), tables, number, _DASK)
+    y, weight, radius = map(_plain, (y, weight, radius))
+    return Samples(X, y, weight, radius, tables, number, _DASK)
 
 
 def _partitions(data, name: str) -> list:

@@ -40,8 +40,9 @@ from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
 from wideberth.estimators.judging import JudgedBoxes, RawBoxes
-from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
+from wideberth.estimators.linear import CertifiedMixin, LinearModel
 from wideberth.estimators.moves import Chain, chain_of, text_columns
+from wideberth.estimators.regressor import LinearRegressor, ranges_of
 from wideberth.estimators.streaming import per_row
 from wideberth.estimators.training import (
     radii_of,
@@ -78,8 +79,9 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     *steps : estimators
         Linear transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
         such and of encoders of categories, …), or for error bars with error_shape="box"
-        monotone ones (`FunctionTransformer(np.log)`, …); then a `RobustLinearSVC` or
-        `RobustLinearSVCCV`. See `wideberth.estimators.RobustPipeline`.
+        monotone ones (`FunctionTransformer(np.log)`, …); then a `RobustLinearSVC`, a
+        `RobustLinearRegressor` or a search of one of them. See
+        `wideberth.estimators.RobustPipeline`.
     memory : str or joblib.Memory, optional
         Where fitted transformers are cached.
     verbose : bool, default=False
@@ -106,14 +108,15 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
 class RobustPipeline(CertifiedMixin, Pipeline):
     """A scikit-learn pipeline whose classifier takes its noise in raw units.
 
-    `noise` of the last step, a `RobustLinearSVC` or `RobustLinearSVCCV`, is read in the
-    units of the X given to the pipeline, and each fit carries it through the steps as
-    fitted there (in cross-validation: on the training folds). Radii need no change:
-    they count units of `noise`. Nor does `norm_penalty`, which prices the norm Ω of
-    `noise` carried along: s₀Ω of the weights in raw units; beside `X_err` it is s₀‖w‖₁
-    of the weights that the classifier sees. `certified_radius`, `robust_score`,
-    `worst_case` and `support_features_` speak of the raw data. So do error bars,
-    given to `fit` as `robustlinearsvc__X_err`, or as `X_err` where metadata is routed.
+    `noise` of the last step, a `RobustLinearSVC`, a `RobustLinearRegressor` or a search
+    of one of them, is read in the units of the X given to the pipeline, and each fit
+    carries it through the steps as fitted there (in cross-validation: on the training
+    folds). Radii need no change: they count units of `noise`. Nor does `norm_penalty`,
+    which prices the norm Ω of `noise` carried along: s₀Ω of the weights in raw units;
+    beside `X_err` it is s₀‖w‖₁ of the weights that the last step sees.
+    `certified_radius`, `robust_score`, `worst_case`, `prediction_range` and
+    `support_features_` speak of the raw data. So do error bars, given to `fit` as
+    `robustlinearsvc__X_err`, or as `X_err` where metadata is routed.
     Text, and what a `ColumnTransformer` encodes as categories, does not move.
 
     **Steps** must be linear: transform(x + δ) = transform(x) + Aδ for every x and δ.
@@ -183,6 +186,11 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             X_err = errors_in_memory(X_err, X)
         params = {key: value for key, value in params.items() if key not in names}
         own = _routed_to_last(self, params)
+        if place is not None and isinstance(classifier, LinearRegressor):
+            raise ValueError(
+                "TrueFeatures goes before a classifier; a RobustLinearRegressor takes "
+                "errors as they are, X_err, and no missing values."
+            )
         with self._restored_on_failure():
             if place is not None:
                 self._fit_denoised(X, y, X_err, params, own)
@@ -198,11 +206,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "chunks, Dask collections and arrays of other libraries are for "
                 "RobustLinearSVC alone."
             )
-        if not isinstance(classifier, LinearClassifier):
+        if not isinstance(classifier, LinearModel):
             raise TypeError(
                 f"The last step is {type(classifier).__name__}; it must be a "
-                "RobustLinearSVC or RobustLinearSVCCV, whose noise the pipeline "
-                "carries. Use sklearn.pipeline.Pipeline for other estimators."
+                "RobustLinearSVC, a RobustLinearRegressor or a search of one of them, "
+                "whose noise the pipeline carries. Use sklearn.pipeline.Pipeline for "
+                "other estimators."
             )
         if self.transform_input is not None:
             raise ValueError(
@@ -232,6 +241,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 _refuse_levels(bars, chain.exact, feature_names(X))
                 if chain.bent is None:
                     classifier.fit(Z, y, **own, X_err=bars.carried(chain.matrix))
+                elif isinstance(classifier, LinearRegressor):
+                    raise ValueError(
+                        "X_err goes through linear steps before a "
+                        f"{type(classifier).__name__}, and one of these steps is only "
+                        "monotone. Transform X and its errors before the pipeline."
+                    )
                 else:
                     _fit_boxes(RawBoxes.of(X, bars, chain), classifier, Z, y, own)
         except ValueError as error:
@@ -338,6 +353,35 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         decides, rows = self._asked(X, X_err)
         return Pipeline.score(decides, rows, y, sample_weight, **params)
 
+    def prediction_range(self, X, *, radius=None, X_err=None) -> np.ndarray:
+        """Return how far each number predicted moves within the noise of the raw data.
+
+        Parameters
+        ----------
+        X, radius, X_err
+            As for `RobustLinearRegressor.prediction_range`, in raw units.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+            The least and the largest prediction.
+        """
+        model = self[-1]
+        check_is_fitted(model, "coef_")
+        if not isinstance(model, LinearRegressor):
+            raise AttributeError(
+                f"prediction_range is for numbers; {type(model).__name__} predicts "
+                "classes, and certified_radius says how far a sample may move."
+            )
+        assert self.linear_map_ is not None
+        values, radii = host(self.predict(X, X_err)), model._radii(None, radius, X_err)
+        w, X_err = host(model.coef_) @ self.linear_map_, _with_exact(X_err, X)
+        if X_err is None:
+            model._ask_for_errors()
+            return ranges_of(values, w, as_shape(self.noise_, w.size), radii)
+        bars = _measured(X, errors_in_memory(X_err, X), model._error_shape)
+        return ranges_of(values, w, bars, radii)
+
     def verdict(self, X, X_err=None, confidence=0.95) -> Verdict:
         """Return class and doubt of each object, where `TrueFeatures` is a step.
 
@@ -388,6 +432,10 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
     def _judge(self, X, X_err=None):
         check_is_fitted(self[-1], "coef_")
+        if isinstance(self[-1], LinearRegressor):
+            raise AttributeError(
+                "Classes have certified radii; a number has a prediction_range."
+            )
         if self._denoised is not None:
             return self._denoised.judge(X, X_err)
         X_err = _with_exact(X_err, X)

@@ -15,16 +15,24 @@ from wideberth.estimators.training import (
     SolverOptions,
     TrainingChunks,
     TrainingTargets,
-    read_rows,
     statement_of,
     target_scale,
     training_targets,
 )
 from wideberth.noise import as_noise
-from wideberth.noise.reading import in_the_middle
+from wideberth.noise.sets import Sets
 from wideberth.problem.arrays import host
 from wideberth.problem.validation import check_per_sample, refuse_chunks
 from wideberth.results import Solution
+
+
+def ranges_of(values: np.ndarray, w: np.ndarray, sets: Sets, radius) -> np.ndarray:
+    """The least and the largest prediction within the sets, about these `values`."""
+    radii = check_per_sample(radius, len(values), "radius")
+    if sets.offsets is not None:  # lopsided boxes lie about another point
+        values = values + radii * (host(sets.offsets) @ w)
+    half = radii * host(sets.supports(w))
+    return np.column_stack((values - half, values + half))
 
 
 class LinearRegressor(RegressorMixin, LinearModel):
@@ -67,20 +75,13 @@ class LinearRegressor(RegressorMixin, LinearModel):
         """
         refuse_chunks(X, "prediction_range")
         values, w = host(self.predict(X, X_err)), host(self.coef_)
-        n, middle = len(values), values
         radii = self._radii(None, radius, X_err)
-        radii = check_per_sample(radii, n, "radius")
         if X_err is None:
             self._ask_for_errors()
             names = getattr(self, "feature_names_in_", None)
-            sets = as_noise(self.noise_, w.size, names)
-        else:
-            sets = self._measured(X, errors_in_memory(X_err, X))
-        if sets.offsets is not None:  # lopsided boxes lie about another point
-            X = np.asarray(read_rows(X, "prediction"), dtype=np.float64)
-            middle = values + (in_the_middle(X, sets, radii) - X) @ w
-        half = radii * host(sets.supports(w))
-        return np.column_stack((middle - half, middle + half))
+            return ranges_of(values, w, as_noise(self.noise_, w.size, names), radii)
+        sets = self._measured(X, errors_in_memory(X_err, X))
+        return ranges_of(values, w, sets, radii)
 
     def score(self, X, y, sample_weight=None, X_err=None) -> float:
         """Return R², the share of the variance of y that predictions explain.

@@ -188,7 +188,7 @@ class MeasuredRows(Samples):
     @classmethod
     def of(cls, X, y, sample_weight=None, radius=None, bars=None, **more) -> Self:
         """Check what is given for each sample."""
-        if np.ndim(sample_weight) == 2 and np.shape(sample_weight) == X.shape:
+        if getattr(sample_weight, "shape", None) == X.shape:
             raise ValueError(
                 f"sample_weight has shape {X.shape}, that of X; it takes one number "
                 "per row. Errors of every cell are given by name: fit(X, y, X_err=...)."
