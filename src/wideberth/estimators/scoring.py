@@ -92,10 +92,21 @@ def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
     return RobustScorer(radius, balanced)
 
 
-class RobustScorer(BaseEstimator):
-    """What `robust_scorer` returns; it asks for `X_err` where metadata is routed."""
+class _RoutedScorer(BaseEstimator):
+    """A scorer that asks for `X_err` where metadata is routed.
+
+    scikit-learn routes metadata only to methods that there are, so it has `score`.
+    """
 
     __metadata_request__score: ClassVar = {"X_err": True}
+
+    def score(self, model, X, y, X_err=None) -> float:
+        """Score a model, as a call does."""
+        return self(model, X, y, X_err)
+
+
+class RobustScorer(_RoutedScorer):
+    """What `robust_scorer` returns; it asks for `X_err` where metadata is routed."""
 
     def __init__(self, radius=None, balanced=False):
         self.radius = radius
@@ -113,10 +124,8 @@ class RobustScorer(BaseEstimator):
         return model.robust_score(X, y, self.radius, weights, X_err)
 
 
-class MeasuredScorer(BaseEstimator):
+class MeasuredScorer(_RoutedScorer):
     """What `measured_scorer` returns; it asks for `X_err` where metadata is routed."""
-
-    __metadata_request__score: ClassVar = {"X_err": True}
 
     def __init__(self, metric="accuracy"):
         self.metric = metric
