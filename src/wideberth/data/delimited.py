@@ -240,8 +240,7 @@ class DelimitedReader(Reader):
         types |= self._types if native else dict.fromkeys(labels, pa.string())
         block = _BLOCK + 16 * sum(map(len, self.names))
         blanks = self.layout.delimiter == " "
-        with pc.open_csv(
-            self._retabbed(file) if blanks else file.open(),
+        read = (
             pc.ReadOptions(
                 column_names=list(at.values()),
                 skip_rows=0 if blanks else self.layout.skipped,
@@ -261,7 +260,9 @@ class DelimitedReader(Reader):
                 strings_can_be_null=True,
                 decimal_point=spelling.sign,
             ),
-        ) as blocks:
+        )
+        opened = self._retabbed(file) if blanks else file.open()
+        with opened as stream, pc.open_csv(stream, *read) as blocks:
             while some := list(itertools.islice(blocks, max(size // block, 1))):
                 schema = some[0].schema
                 if native:
