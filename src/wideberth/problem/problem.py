@@ -35,6 +35,7 @@ from wideberth.noise.reading import errors_beside, in_order_of, in_the_middle
 from wideberth.noise.sets import Noise, Sets, SumOfSets
 from wideberth.problem.arrays import (
     at_least,
+    constant,
     host,
     is_foreign,
     largest,
@@ -175,7 +176,7 @@ class Problem:
         """The problem on checked X, with the sets that a statement describes."""
         n, weight = X.shape[0], statement.sample_weight
         labels, classes = check_labels(y, n)
-        weights = np.broadcast_to(float(statement.C), (n,))
+        weights = constant(float(statement.C), n)
         if weight is not None:
             with np.errstate(over="ignore"):
                 weights = weights * check_per_sample(weight, n, "sample_weight")

@@ -14,7 +14,7 @@ from os import PathLike
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.arrays import host, is_dask, is_foreign
+from wideberth.problem.arrays import constant, host, is_dask, is_foreign
 
 _LARGEST = sys.float_info.max
 #: How many names an error lists.
@@ -267,6 +267,8 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
 
     One number is broadcast, which takes no memory.
     """
+    if type(value) is float and 0 <= value < np.inf:
+        return constant(value, n)
     plain = type(value) in (float, int, np.ndarray)
     array = np.asarray(value) if plain else as_array(value, name)
     if array.ndim == 0:

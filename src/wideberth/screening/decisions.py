@@ -20,7 +20,14 @@ from operator import mul
 import numpy as np
 
 from wideberth.problem import Folded, Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import fill, is_foreign, largest, masked, namespace
+from wideberth.problem.arrays import (
+    constant,
+    fill,
+    is_foreign,
+    largest,
+    masked,
+    namespace,
+)
 from wideberth.problem.limits import BLOCK_ROWS, EPS, LITTLE
 from wideberth.problem.rounding import accurate_sum, chain, summed, totals_rounding
 from wideberth.problem.rows import gamma
@@ -264,7 +271,7 @@ class Reduction:
     def of(cls, problem: Problem) -> Reduction:
         """All samples are free."""
         index = np.int32 if problem.n <= np.iinfo(np.int32).max else np.int64
-        nothing = np.broadcast_to(0.0, (problem.n,))  # takes no memory
+        nothing = constant(0.0, problem.n)
         return cls(problem, problem, np.arange(problem.n, dtype=index), nothing)
 
     @classmethod
