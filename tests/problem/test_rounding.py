@@ -38,8 +38,8 @@ from wideberth.problem.rounding import (
     accurate_sum,
     chain,
     slack_rounding,
+    sum_of_products,
     sum_rounding,
-    summed,
     well_inside,
 )
 from wideberth.problem.rows import gamma
@@ -157,10 +157,10 @@ def test_sums_are_bounded_in_the_worst_order_of_their_blocks(n):
 
 @pytest.mark.parametrize("n", [30, BLOCK_ROWS, BLOCK_ROWS + 1, 3 * BLOCK_ROWS + 7])
 def test_sums_in_blocks_have_the_error_of_sums(n):
-    assert summed(np.multiply, np.ones(n), np.full(n, 2.0)) == 2 * n
+    assert sum_of_products(np.ones(n), np.full(n, 2.0)) == 2 * n
     a, b = np.full(n, CRUMB), np.random.default_rng(0).uniform(0.5, 2.0, size=n)
     a[0], b[0] = 1.0, 1.0
-    found = Fraction(summed(np.multiply, a, b))
+    found = Fraction(sum_of_products(a, b))
     true = sum(Fraction(x) * Fraction(y) for x, y in zip(a, b, strict=True))
     assert abs(found - true) <= Fraction(sum_rounding(n)) * true
 

@@ -20,7 +20,6 @@ import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-
 #: A float64 as bytes, in the order of the machine.
 _PACKED = struct.Struct("=d")
 

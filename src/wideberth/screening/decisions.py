@@ -15,7 +15,6 @@ screen while they run.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import mul
 
 import numpy as np
 
@@ -29,7 +28,12 @@ from wideberth.problem.arrays import (
     namespace,
 )
 from wideberth.problem.limits import BLOCK_ROWS, EPS, LITTLE
-from wideberth.problem.rounding import accurate_sum, chain, summed, totals_rounding
+from wideberth.problem.rounding import (
+    accurate_sum,
+    chain,
+    sum_of_products,
+    totals_rounding,
+)
 from wideberth.problem.rows import gamma
 from wideberth.screening.regions import (
     Region,
@@ -315,14 +319,14 @@ def fold_samples(problem: Problem, chosen) -> Folded:
     if count == 0:
         return Folded(np.zeros(problem.rows.d))
     weights, norms = masked(chosen, problem.weights), problem.rows.norms()
-    mass = summed(mul, weights, norms)
+    mass = sum_of_products(weights, norms)
     relative = problem.rows.combine_rounding + gamma(problem.chain)
     relative += problem.noise.sets.rotation_error
     own = replace(problem, folded=None).dual_sums(weights)
     return Folded(
         problem.rows.combine(weights),
         own.total,
-        summed(mul, weights, problem.y),
+        sum_of_products(weights, problem.y),
         count,
         mass,
         relative * mass,
