@@ -202,7 +202,7 @@ def test_screening_that_decides_nothing_reads_little():
         _, control = run(problem, region=region)
         assert control.trace[-1]["free"] == problem.n
         passes.append(problem.rows.passes.count - before)
-    assert passes[1] <= 1.1 * passes[0]  # certificates that might have decided rows
+    assert passes[1] <= 1.15 * passes[0]  # certificates that might have decided rows
 
 
 def test_callbacks_hear_of_every_round_and_can_end_it():
@@ -269,7 +269,7 @@ def test_noise_that_is_taken_back_does_not_sum_to_less_than_nothing():
 def test_second_order_steps_raise_the_dual(intercept, radius):
     problem = text_problem(C=10.0, radius=radius, intercept=intercept)
     ascent = Ascent(problem, Control(random=Random(0)))
-    ascent._enter(np.zeros(problem.n))
+    ascent._begin(DualIterate.zero(problem), 0.0)
     ascent.sweeps.run(5, np.inf, 0.0)
     at = DualIterate.of(problem, ascent.at.alpha)
     before = problem.dual_at(at.alpha).value

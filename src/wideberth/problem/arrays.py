@@ -174,6 +174,8 @@ def masked(mask, array):
 
 def largest(array) -> float:
     """The largest entry of a vector; 0 if it is empty."""
+    if isinstance(array, np.ndarray):
+        return float(np.maximum.reduce(array, initial=0.0))
     return float(namespace(array).max(array)) if array.shape[0] else 0.0
 
 

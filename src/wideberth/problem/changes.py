@@ -176,6 +176,8 @@ class Presolved:
 
     def entry(self, entry: dict) -> dict:
         """An entry of a trace in units as given."""
+        if self.sigma == self.kappa == 1.0:
+            return entry
         values = ("primal", "dual", "gap")
         return entry | {name: self.value(entry[name]) for name in values}
 

@@ -281,8 +281,9 @@ class Reduction:
     @classmethod
     def without(cls, problem: Problem, decided: Partition | None = None) -> Reduction:
         """Without the samples that are `decided`, by default those of no weight."""
-        unused, bounds = problem.weights == 0, problem.weights
-        if decided is None and unused.any():
+        bounds = problem.weights
+        if decided is None and not bounds.all():
+            unused = bounds == 0
             decided = Partition(unused, np.zeros_like(unused), bounds, bounds)
         whole = cls.of(problem)
         return whole if decided is None else whole.shrink(decided)

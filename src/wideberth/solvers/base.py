@@ -8,6 +8,7 @@ solver claims is trusted; certificate and word follow from the points.
 
 from __future__ import annotations
 
+import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
 
 
+#: 2⁶⁴ ÷ the golden ratio: multiples of it are far from each other.
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
 @dataclass
 class Random:
     """A source of random numbers, made when it is first asked for one.
@@ -36,11 +41,21 @@ class Random:
     """
 
     random_state: int | np.random.Generator | None = None
+    drawn: int = 0  # how many seeds
 
     @cached_property
     def generator(self) -> np.random.Generator:
         """The one that was given, that of a number, or one by chance."""
         return np.random.default_rng(self.random_state)
+
+    def seed(self) -> int:
+        """A number below 2⁶³ that begins a sequence of its own; no two are the same."""
+        state, self.drawn = self.random_state, self.drawn + 1
+        if state is None:
+            return secrets.randbits(63)
+        if isinstance(state, int):
+            return (state * _GOLDEN + self.drawn) % 2**63
+        return int(self.generator.integers(2**63))
 
 
 @dataclass

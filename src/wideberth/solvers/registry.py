@@ -100,19 +100,18 @@ def choose_solver(
 ) -> Solver:
     """The solver asked for; "auto" is the first of these that fits.
 
-    1. Small problems: `Small`, unless sweeps are cheaper where 2. applies.
-    2. Euclidean noise, not along a path: sweeps, and then Newton's method if need be.
+    1. Euclidean noise, not along a path: sweeps, and then Newton's method if need be.
+    2. Small problems: `Small`.
     3. Wide data under boxes: few columns, or Newton's method if most of them count.
     4. Paths that are easy to sweep: sweeps.
     5. The first solver that supports the problem: as a rule Newton's method.
     """
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)
-    small, swept = is_small(problem), _SWEEPS.supports(problem) is None
-    if small and (along_path or not swept or Cost(problem).newton_at_once):
-        return _SMALL
-    if swept and not along_path:
+    if not along_path and _SWEEPS.supports(problem) is None:
         return _SWEEPS
+    if is_small(problem):
+        return _SMALL
     columns = _BUILT_IN["columns"]
     many = problem.rows.d > FEW_FEATURES
     if many and _is_wide(problem) and columns.supports(problem) is None:
