@@ -11,7 +11,8 @@ in a row of the data and m = min(n, d),
     Newton's method on k rows  5 products with all n rows and 300·n for vectors of that
                                length; 20 products and 2 Gram matrices of the k rows; a
                                dozen factors; and some calls. On small tables, where it
-                               takes all rows at once, twice as many for the k rows
+                               takes all rows at once, twice as many for the k rows;
+                               with few rows for each feature eight Gram matrices
 
 An entry of a sparse row counts three times. The figures are those of 20 tables
 (`make bench-choice`), which take from half to twice what is said here; choices are made
@@ -40,6 +41,9 @@ _SWEPT_ROW, _NOISY_ROW = 50, 120
 #: What Newton's method takes: products with all rows, entries for vectors for each of
 #: them, products and Gram matrices of the rows near the margin, and factors.
 _WHOLE, _NEWTON_ROW, _PRODUCTS, _GRAMS, _FACTORS = 5, 300, 20, 2, 12
+#: Number of rows for each feature up to which nearly all rows are near the margin, so
+#: that every step takes a Gram matrix of all (2 000×1 000: eight of them).
+_TALL = 10
 #: Entries in the time of its calls, compiled, 0.15 ms, and from NumPy, 1 ms.
 _COMPILED_CALLS, _CALLS = 5e5, 3e6
 #: Largest number of entries of a dense table that the compiled method takes, 8 MB of
@@ -88,7 +92,8 @@ class Cost:
         """Newton's method on so many of the rows, those near the margin."""
         n = max(self.problem.n, 1)
         whole = _WHOLE * self.product + _NEWTON_ROW * n
-        part = _PRODUCTS * self.product * rows / n + _GRAMS * self.gram(rows)
+        grams = _GRAMS if n > _TALL * self.problem.rows.d else 4 * _GRAMS
+        part = _PRODUCTS * self.product * rows / n + grams * self.gram(rows)
         part += _FACTORS * self.factor
         return whole + (2 * part + _COMPILED_CALLS if self.is_small else part + _CALLS)
 
@@ -99,9 +104,12 @@ class Cost:
 
     def sweeps(self, entries: float, rows: float) -> float:
         """Sweeps that read so many entries of so many rows."""
-        cost = self._entry * entries + self._row * rows
-        return cost if self.product <= _MOST_ENTRIES else 2 * cost
+        per_entry, per_row = self._swept
+        return per_entry * entries + per_row * rows
 
     @cached_property
-    def _row(self) -> int:
-        return _NOISY_ROW if self.problem.radii.any() else _SWEPT_ROW
+    def _swept(self) -> tuple[float, float]:
+        """What an entry and a row cost to sweep."""
+        row = _NOISY_ROW if self.problem.radii.any() else _SWEPT_ROW
+        slower = 2 if self.problem.rows.entries() > _MOST_ENTRIES else 1
+        return slower * self._entry, slower * row
