@@ -101,7 +101,7 @@ def test_it_goes_on_beyond_the_tolerance_where_data_fits_a_cache():
 
 def test_a_start_tells_which_rows_to_step_on():
     X, y = data(n=600)
-    options = {"C": 10.0, "tol": 1e-5}
+    options = {"C": 10.0, "tol": 1e-5, "solver": Small()}
     found = solve(X, y, **options)
     again = solve(X, y, init=(found.w, found.b, 0.9 * found.alpha), **options)
     assert again.converged

@@ -223,7 +223,8 @@ def measured_data(X):
         values, norms = X, row_norms(X)
         square = product(norms, norms)
     else:
-        values, norms = X.data, None
+        # BLAS, which NumPy calls, may fail on numbers that are not aligned.
+        values, norms = np.require(X.data, requirements="A"), None
         with np.errstate(all="ignore"):
             square = float(np.vdot(values, values))
     if not math.isfinite(square):
