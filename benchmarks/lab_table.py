@@ -83,7 +83,7 @@ def main() -> None:
         command = [
             *(sys.executable, "-m", "wideberth", "fit", str(data), "--target", "cover"),
             *("--one-hot", "auto", "--missing", "median", "--weight-column", "w"),
-            *("--standardize", "--radius", "0.1", "--radius-units", "std"),
+            *("--standardize", "--radius", "0.1std"),
             *("--report", str(Path(made) / "r.html"), *options.more),
         ]
         started = time.perf_counter()

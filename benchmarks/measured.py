@@ -28,7 +28,7 @@ def plain():
 
 def measured():
     """The short spelling with its defaults."""
-    return MeasuredSVC(probability=False)
+    return MeasuredSVC()
 
 
 def breast_cancer(errors: bool, seeds: int) -> tuple[list[float], list[float]]:

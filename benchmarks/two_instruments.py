@@ -15,8 +15,12 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from wideberth import NullModelWarning, RobustLinearSVC, make_robust_pipeline
-from wideberth.measurement.radius import radius_from_replicates
+from wideberth import (
+    NullModelWarning,
+    RobustLinearSVC,
+    make_robust_pipeline,
+    radius_from_std,
+)
 
 #: Each marker has units of its own; the laboratory is off by a tenth of them.
 UNITS = np.array([1.0, 50.0, 0.2, 10.0, 3.0, 800.0])
@@ -47,12 +51,9 @@ def chosen_by_cross_validation(X, y, radius):
 
 def radii_of(readings, units):
     """What a further reading may be away from the mean, in those units."""
-    return radius_from_replicates(
-        readings,
-        noise=units,
-        confidence=0.9,
-        between="mean and reading",
-    )
+    variance = np.mean(readings.var(axis=1, ddof=1) / units**2, axis=1)
+    away = np.sqrt(variance * (1 + 1 / readings.shape[1]))
+    return radius_from_std(away, len(units), noise=units, confidence=0.9)
 
 
 def experiment(seed):

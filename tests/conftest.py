@@ -1,4 +1,3 @@
-import fcntl
 import os
 
 # Before SciPy is loaded: scikit-learn's array API checks ask for it.
@@ -7,6 +6,11 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None
 
 settings.register_profile(
     "shared machine",
@@ -47,16 +51,18 @@ def no_chance_in_numpy():
 def results(tmp_path_factory):
     """A small reproduction of the paper, and the folder it is in.
 
-    Workers share the folder: those that come later find what has been computed.
+    Workers share the folder: those that come later find what has been computed. Where
+    files cannot be locked (Windows), each worker has a folder of its own.
     """
     from reproduction import reproduce_tiny
 
     base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder = shared / "reproduction"
+    shared = fcntl is not None and "PYTEST_XDIST_WORKER" in os.environ
+    folder = (base.parent if shared else base) / "reproduction"
     folder.mkdir(exist_ok=True)
     with open(folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        if shared:
+            fcntl.flock(lock, fcntl.LOCK_EX)
         return reproduce_tiny(folder), folder
 
 

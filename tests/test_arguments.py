@@ -26,7 +26,6 @@ from arguments import (
     with_gap,
 )
 from wideberth import (
-    NullModelWarning,
     RobustLinearSVC,
     RobustLinearSVCCV,
     critical_radius,
@@ -135,22 +134,20 @@ def test_what_comes_beside_open_data_is_refused():
 
 @pytest.mark.parametrize("value", ["0.1", np.nan, True, 1 + 0j, None, [0.1], np.inf])
 @pytest.mark.parametrize(
-    "name", ["C", "tol", "max_iter", "radius", "intercept_penalty", "scoring_radius"]
+    "name", ["C", "tol", "max_iter", "radius", "intercept_penalty"]
 )
 def test_numbers_that_are_none_are_refused_by_name(name, value):
     options = {name: value}
-    if value is None and name in ("radius", "scoring_radius"):
+    if value is None and name == "radius":
         return  # the default
-    if name == "scoring_radius":
-        fits = [lambda: RobustLinearSVCCV(Cs=[1.0], **options).fit(X, Y)]
-    else:
-        fits = [
-            lambda: solve(X, Y, fit_intercept=True, **options),
-            lambda: solve([(X, Y)], fit_intercept=True, **options),
-            lambda: RobustLinearSVC(**options).fit(X, Y),
-            lambda: RobustLinearSVC(**options).fit([(X, Y)]),
-        ]
-    for fit in fits:
+    steers = name in ("max_iter", "intercept_penalty")
+    model = RobustLinearSVC(**{"solver_options": options} if steers else options)
+    for fit in (
+        lambda: solve(X, Y, fit_intercept=True, **options),
+        lambda: solve([(X, Y)], fit_intercept=True, **options),
+        lambda: model.fit(X, Y),
+        lambda: model.fit([(X, Y)]),
+    ):
         with pytest.raises(ValueError, match=name):
             fit()
 
@@ -317,16 +314,3 @@ def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
     np.testing.assert_allclose(host(model.coef_)[0], found.w, atol=1e-3)
     for name in ("alpha", "removed", "saturated"):
         assert type(getattr(found, name)) is type(data)
-
-
-def test_warnings_of_a_small_array_come_once():
-    with pytest.warns(NullModelWarning) as said:
-        solve(array_api_strict.asarray(X), Y, radius=50.0, fit_intercept=False)
-    assert [note.filename for note in said] == [__file__]
-
-
-def test_dask_arrays_are_read_in_chunks_by_the_estimator_too():
-    data, labels = da.from_array(X, chunks=(25, D)), da.from_array(Y, chunks=25)
-    model = RobustLinearSVC().fit(data, labels)
-    assert not hasattr(model, "support_")  # which takes all rows at once
-    np.testing.assert_allclose(model.coef_, FITTED.coef_, atol=1e-2)

@@ -2,9 +2,8 @@
 
 Lines and modules of the core (problem, noise, kernels, screening, solvers and front
 doors) and of the rest; the numbers that steer the core; imports against the map and
-class names used twice (`tools/layers.py`); `Any` in the contracts of the core; how
-often an idea is implemented, by name; and what a call of `solve` walks through
-(`tools/walk.py`). `--list` names what is counted.
+class names used twice (`tools/layers.py`); `Any` in the contracts of the core; and how
+often an idea is implemented, by name. `--list` names what is counted.
 
 A number that steers is one that something measured or counted is compared with: a
 literal in a comparison, in `min` or `max`, or a named constant or a field of settings
@@ -231,14 +230,6 @@ def main() -> None:
         named = [n for names in COUNTED.values() for n in names if exists(n)]
         for line in (*steering_lines, *wrong, *twice, *unclear, *named):
             print(f"  {line}")
-    from walk import breast_cancer
-
-    for fit_intercept in (True, False):
-        found = breast_cancer(fit_intercept=fit_intercept)
-        print(
-            f"functions before the first step {found['before']}, certificates "
-            f"{found['certificates']} (solve, 569×30, fit_intercept={fit_intercept})"
-        )
 
 
 if __name__ == "__main__":

@@ -12,9 +12,8 @@ compiled, and it meets its tests in tests/kernels. What does not compile is no m
 Left alone is what steers and what is only said: code outside functions (constants),
 annotations, default arguments, messages, and the side on which a threshold falls.
 
-A mutant that survives is listed: a test is missing, or `tools/argued.toml` says why no
-test can tell the difference. The mistakes of `tools/lessons.py`, which no rule makes,
-run too. Exit code 1: fewer than 85 % of the sample were killed, or a lesson survived.
+A mutant that survives is listed: a test is missing, or the program is as right with it
+as without. Exit code 1: fewer than 85 % of the sample were killed.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ import subprocess
 import sys
 import time
 import tokenize
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -50,13 +48,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "wideberth"
 #: Coverage, and the copies of the package that mutants are made in.
 CACHE = ROOT / ".mutants"
-#: The mutants that survived last time.
-SURVIVORS = CACHE / "survivors.json"
 #: Folders of the package that a sample is drawn from, unless others are named.
-FOLDERS = ["kernels", "problem", "noise", "screening", "measurement", "estimators"]
+FOLDERS = ["kernels", "problem", "noise", "screening", "solvers", "measurement"]
+FOLDERS += ["estimators"]
 #: Tests that may be chosen; those of commands and pages start processes of their own.
-TESTS = [*(f"tests/{folder}" for folder in FOLDERS), "tests/solvers"]
-TESTS += ["tests/test_arguments.py"]
+TESTS = [*(f"tests/{folder}" for folder in FOLDERS), "tests/test_arguments.py"]
 #: What is said of a mutant of a kernel that the compiler refuses.
 NO_CODE = "does not compile"
 #: Share of the sample that must be killed.
@@ -83,11 +79,6 @@ class Mutant:
     def applied(self, text: str) -> str:
         """The text of the file with the mistake in it."""
         return text[: self.start] + self.replacement + text[self.stop :]
-
-    @property
-    def key(self) -> tuple[str, str, str, str]:
-        """What names the mutant in `argued.toml`, wherever its line moves."""
-        return self.file, self.function, self.before, self.after
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line} {self.function}"
@@ -375,7 +366,7 @@ class Coverage:
     def tests_of(self, mutant: Mutant, text: str) -> list[str]:
         """The tests that run a mutant's line, or its function; those of a kernel."""
         if mutant.file.endswith(".pyx"):  # coverage does not see compiled code
-            own = f"tests/kernels/test_{Path(mutant.file).stem}.py"
+            own = f"tests/kernels/test_{Path(mutant.file).stem}"
             return sorted(name for name in self.seconds if name.startswith(own))
         rows = text.splitlines()
         here = self._tests[mutant.file]
@@ -411,7 +402,7 @@ def _covered_by(path: Path) -> dict:
     import coverage
     import pytest
 
-    measured = [str(PACKAGE / folder) for folder in (*FOLDERS, "solvers")]
+    measured = [str(PACKAGE / folder) for folder in FOLDERS]
     tracer = coverage.Coverage(data_file=None, source=measured, messages=False)
     seconds: dict[str, float] = {}
 
@@ -450,8 +441,6 @@ def _covered_by(path: Path) -> dict:
 #: That a test fails is enough: no report, no shrinking, nothing kept.
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
 OPTIONS += ["--hypothesis-profile", "no shrinking", "--tb=no"]
-#: Test files that are read before all others: to read them all takes seconds.
-FIRST_FILES = 3
 #: What all children need and only the first process imports.
 WARM = ["numpy", "scipy.optimize", "scipy.sparse.linalg", "scipy.stats"]
 WARM += ["sklearn.utils.estimator_checks", "sklearn.pipeline", "sklearn.preprocessing"]
@@ -529,7 +518,7 @@ def judge(mutant: Mutant, tests: list[str], limit: float) -> str | None:
     try:
         if broken.suffix == ".pyx":
             _compile(broken)
-        return in_child(limit, _first_failure, folder, tests)
+        return in_child(limit, _failed, folder, tests)
     except TimeoutError:
         return f"no end within {limit:.0f} s"
     except subprocess.CalledProcessError:
@@ -553,22 +542,13 @@ def _compile(kernel: Path) -> None:
     )
 
 
-def _first_failure(package: Path, tests: list[str]) -> str | None:
-    """Of the few files with the most promising tests, and then of the others."""
+def _failed(package: Path, tests: list[str]) -> str | None:
+    """The first of the tests that fails on a package."""
+    import pytest
+
     os.environ["PYTHONPATH"] = os.pathsep.join([str(package), str(ROOT / "paper")])
     sys.path.insert(0, str(package))
     files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
-    for some in (files[:FIRST_FILES], files[FIRST_FILES:]):
-        chosen = [name for name in tests if name.partition("::")[0] in some]
-        failed = _failed(some, chosen) if some else None
-        if failed is not None:
-            return failed
-    return None
-
-
-def _failed(files: list[str], tests: list[str]) -> str | None:
-    import pytest
-
     order = {name: place for place, name in enumerate(tests)}
     failed: list[str] = []
 
@@ -630,87 +610,32 @@ def drawn(folders: list[str], seed: int, count: int) -> list[Mutant]:
     return random.Random(seed).sample(every, min(count, len(every)))
 
 
-def argued() -> Callable[[Mutant], str | None]:
-    """Why no test can tell a mutant from the package; None where nothing is said.
-
-    What an entry does not name may be anything.
-    """
-    entries = tomllib.loads((ROOT / "tools" / "argued.toml").read_text())["mutant"]
-
-    def reason(mutant: Mutant) -> str | None:
-        for entry in entries:
-            named = {name: text for name, text in entry.items() if name != "why"}
-            if all(getattr(mutant, name) == text for name, text in named.items()):
-                return entry["why"]
-        return None
-
-    return reason
-
-
-def lessons() -> Iterator[tuple[str, Mutant | None]]:
-    """The hand-written mistakes; None where the text to break is not there once."""
-    from lessons import LESSONS
-
-    for name, file, old, new in LESSONS:
-        text = (PACKAGE / file).read_text()
-        if text.count(old) != 1:
-            yield name, None
-            continue
-        start = text.index(old)
-        first = text.count("\n", 0, start) + 1
-        lines = tuple(range(first, first + old.count("\n", 0, -1) + 1))
-        function = _function_at(text, first)
-        edges = start, start + len(old)
-        yield name, Mutant(file, function, first, old, new, *edges, new, lines)
-
-
-def _function_at(text: str, line: int) -> str:
-    """The innermost function around a line."""
-    found = [
-        (function, statement.lineno)
-        for function, statement, _ in _formulas(ast.parse(text))
-        if statement.lineno <= line
-    ]
-    return max(found, key=lambda place: place[1])[0] if found else ""
-
-
 class Report:
     """Runs mutants, and says of each what became of it."""
 
-    def __init__(self, coverage: Coverage, seconds: float, prefix: str):
-        self.coverage, self.seconds, self.prefix = coverage, seconds, prefix
-        self.reason, self.counts = argued(), Counter()
-        self.survivors: list[tuple] = []
+    def __init__(self, coverage: Coverage, seconds: float):
+        self.coverage, self.seconds, self.counts = coverage, seconds, Counter()
         self.killers: set[str] = set()
 
-    def run(self, mutant: Mutant, title: str) -> None:
+    def run(self, mutant: Mutant, number: int) -> None:
         """Put a mutant before its tests."""
-        known = self.coverage.seconds
         tests = self.coverage.tests_of(mutant, (PACKAGE / mutant.file).read_text())
-        tests = [name for name in tests if name.startswith(self.prefix)]
-        chosen = in_order(tests, mutant, known, self.seconds)
-        started = time.perf_counter()
+        chosen = in_order(tests, mutant, self.coverage.seconds, self.seconds)
         killer = judge(mutant, chosen, 30 + 3 * self.seconds) if chosen else None
-        spent = time.perf_counter() - started
-        if killer == NO_CODE:
-            self.counts["no code"] += 1
-            print(f"{title} {spent:5.1f} s  {mutant.file}:{mutant.line}  {killer}")
-        elif killer is not None:
-            self.counts["killed"] += 1
-            self.killers.add(killer)
-            print(f"{title} {spent:5.1f} s  {mutant.file}:{mutant.line}  {killer}")
+        if killer is None:
+            self.counts["survived"] += 1
+            print(f"{number:4} SURVIVES {mutant}")
+            print(f"    {len(chosen)} of {len(tests)} tests pass")
         else:
-            self.survivors.append(mutant.key)
-            reason = self.reason(mutant)
-            self.counts["argued" if reason else "open"] += 1
-            print(f"{title} {'argued' if reason else 'SURVIVES'} {mutant}")
-            print(f"    {reason or f'{len(chosen)} of {len(tests)} tests pass'}")
+            self.counts["no code" if killer == NO_CODE else "killed"] += 1
+            self.killers.add(killer)
+            print(f"{number:4} {mutant.file}:{mutant.line}  {killer}")
         sys.stdout.flush()
 
     def failing_unbroken(self) -> str | None:
         """A test that killed a mutant and fails on the package as it is, too."""
         tests = sorted(self.killers & self.coverage.seconds.keys())
-        return in_child(3600.0, _first_failure, PACKAGE.parent, tests)
+        return in_child(3600.0, _failed, PACKAGE.parent, tests)
 
 
 def main() -> int:
@@ -720,50 +645,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=20.0, help="of tests, each")
-    parser.add_argument("--tests", default="tests", help="whose path begins so")
-    parser.add_argument("--again", action="store_true", help="what survived last time")
-    parser.add_argument("--no-lessons", action="store_true")
     options = parser.parse_args()
     warm_up()
     coverage = Coverage()
     coverage.measure()
-    sample = drawn(options.folders, options.seed, options.count)
-    if options.again:
-        last = {tuple(key) for key in json.loads(SURVIVORS.read_text())}
-        every = drawn(options.folders, options.seed, sys.maxsize)
-        sample = [mutant for mutant in every if mutant.key in last]
-    report = Report(coverage, options.seconds, options.tests)
-    for number, mutant in enumerate(sample, 1):
-        report.run(mutant, f"{number:4}")
-    SURVIVORS.write_text(json.dumps(report.survivors))
-    killed, counts = report.counts["killed"], report.counts
-    made = len(sample) - counts["no code"]
-    share = killed / made if made else 1.0
-    print(
-        f"seed {options.seed}: {made} mutants, {killed} killed ({share:.1%}), "
-        f"{counts['argued']} argued, {counts['open']} open"
-    )
-    lost = 0 if options.no_lessons else run_lessons(report)
+    report = Report(coverage, options.seconds)
+    for number, mutant in enumerate(
+        drawn(options.folders, options.seed, options.count), 1
+    ):
+        report.run(mutant, number)
+    killed, survived = report.counts["killed"], report.counts["survived"]
+    share = killed / max(killed + survived, 1)
+    print(f"seed {options.seed}: {killed} killed ({share:.1%}), {survived} survive")
     if failing := report.failing_unbroken():
         print(f"{failing} fails on the package as it is; mend that first.")
-    return 1 if share < REQUIRED or lost or failing else 0
-
-
-def run_lessons(report: Report) -> int:
-    """How many lessons survive; those that no longer apply are named."""
-    report.counts = Counter()
-    for name, mutant in lessons():
-        if mutant is None:
-            report.counts["gone"] += 1
-            print(f"lesson no longer applies: {name}")
-        else:
-            report.run(mutant, f"lesson {name}")
-    counts = report.counts
-    print(
-        f"lessons: {counts['killed']} killed, {counts['open']} survive, "
-        f"{counts['gone']} no longer apply"
-    )
-    return counts["open"]
+    return 1 if share < REQUIRED or failing else 0
 
 
 if __name__ == "__main__":

@@ -43,14 +43,14 @@ def usual(train, test):
 
 def symmetric(train, test):
     """The larger error for both sides, the value left where it is."""
-    model = MeasuredSVC(probability=False).fit(train[0], train[3], X_err=train[2])
+    model = MeasuredSVC().fit(train[0], train[3], X_err=train[2])
     return model.score(test[0], test[3], X_err=test[2])
 
 
 def asymmetric(train, test):
     """Moments of the two sides."""
     X, E = errors.from_sides(*train[:3])
-    model = MeasuredSVC(probability=False).fit(X, train[3], X_err=E)
+    model = MeasuredSVC().fit(X, train[3], X_err=E)
     X, E = errors.from_sides(*test[:3])
     return model.score(X, test[3], X_err=E)
 

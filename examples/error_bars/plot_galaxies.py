@@ -38,7 +38,7 @@ def ignored(train, test):
 
 def measured(train, test):
     """The same on what the true magnitudes probably were, in one line."""
-    model = MeasuredSVC(probability=False).fit(X[train], y[train], X_err=E[train])
+    model = MeasuredSVC().fit(X[train], y[train], X_err=E[train])
     return model.decision_function(X[test], X_err=E[test])
 
 
@@ -57,7 +57,7 @@ for k in range(repetitions):
 # where magnitudes are exact; but where measurements leave doubt, mistakes are frequent.
 
 train, test = order[:1000], order[-3000:]
-model = MeasuredSVC(probability=False).fit(X[train], y[train], X_err=E[train])
+model = MeasuredSVC().fit(X[train], y[train], X_err=E[train])
 verdict = model.verdict(X[test], X_err=E[test])
 wrong = verdict.label != y[test]
 edges = [0, 1e-6, 0.01, 0.1, 0.25, 0.5]

@@ -4,8 +4,7 @@ Missing values: imputed, but not certain
 
 A filled-in value is a guess, and some guesses are better than others. Several
 imputations of the same row show how uncertain they are. `errors.from_imputations` turns
-their spread into an error for every cell, 0 where it was measured;
-`radius_from_imputations` into one radius for each row.
+their spread into an error for every cell, 0 where it was measured.
 """
 
 # %%
@@ -25,15 +24,14 @@ from sklearn.impute import IterativeImputer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from wideberth import NullModelWarning, RobustLinearSVC, errors
-from wideberth.measurement.radius import radius_from_imputations
+from wideberth import RobustLinearSVC, errors
 
 X, y = load_wine(return_X_y=True)
 factors = [0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1]
 
 
 def experiment(seed):
-    """Accuracy by factor on errors and radii, for complete rows, and without holes."""
+    """Accuracy by factor on the errors, for complete rows, and without holes."""
     rng = np.random.default_rng(seed)
     train, test, y_train, y_test = train_test_split(
         X, y, test_size=0.5, stratify=y, random_state=seed
@@ -49,10 +47,11 @@ def experiment(seed):
         for k in range(6)
     ]
     rows, X_err = errors.from_imputations(imputations)
-    radii, model = radius_from_imputations(imputations), RobustLinearSVC()
-    told = [{"X_err": X_err, "radius": f} for f in factors]
-    told += [{"radius": f * radii} for f in factors]
-    scores = [model.fit(rows, y_train, **how).score(test, y_test) for how in told]
+    model = RobustLinearSVC()
+    scores = [
+        model.fit(rows, y_train, X_err=X_err, radius=f).score(test, y_test)
+        for f in factors
+    ]
     whole = ~holes.any(axis=1)
     dropped = model.fit(train[whole], y_train[whole]).score(test, y_test)
     return scores, dropped, model.fit(train, y_train).score(test, y_test)
@@ -60,7 +59,6 @@ def experiment(seed):
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ConvergenceWarning)  # of the imputer: three rounds
-    warnings.simplefilter("ignore", NullModelWarning)  # of factors that are too large
     runs = [experiment(seed) for seed in range(6)]
 scores, dropped, without_holes = (
     np.mean(part, axis=0) for part in zip(*runs, strict=True)
@@ -68,28 +66,20 @@ scores, dropped, without_holes = (
 
 # %%
 # Errors of cells can be used as they come, at radius 1: what is known stays known, and
-# what is guessed counts as uncertain as it is. A radius for a row allows that much in
-# *every* direction, those of the known cells included. Eight or so unknown values make
-# that more than what separates the growers, so radii need a factor, to be tuned.
+# what is guessed counts as uncertain as it is.
 
-by_cell, by_row = np.split(scores, 2)
 fig, ax = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
-ax.plot(factors, by_cell, "o-", label="imputed, with an error for each cell")
-ax.plot(factors, by_row, "s-", label="imputed, with a radius for each row")
+ax.plot(factors, scores, "o-", label="imputed, with an error for each cell")
 ax.axhline(without_holes, color="0.5", ls="--", label="nothing missing")
 ax.axhline(dropped, color="C1", ls=":", label="complete rows only")
-ax.set(xlabel="factor on errors or radii", ylabel="accuracy on complete wines")
+ax.set(xlabel="factor on errors", ylabel="accuracy on complete wines")
 ax.legend(loc="center right")
 
-best = int(np.argmax(by_row))
-print(f"imputed, no error: {by_cell[0]:.3f}")
+print(f"imputed, no error: {scores[0]:.3f}")
 print(f"complete rows only: {dropped:.3f}")
-print(f"imputed, errors as they come: {by_cell[-1]:.3f}")
-print(f"imputed, {factors[best]} × radius: {by_row[best]:.3f}")
-print(f"imputed, radii as they come: {by_row[-1]:.3f}")
+print(f"imputed, errors as they come: {scores[-1]:.3f}")
 print(f"nothing missing: {without_holes:.3f}")
 
 # %%
 # At the left end every guess is believed. Errors as they come win back a part of what
-# the holes cost, and a small factor on the radii a little more. Beyond the critical
-# radius nothing is learnt, and wideberth says so with a `NullModelWarning`.
+# the holes cost.

@@ -50,7 +50,7 @@ def denoised(X, E, y, new, new_errors):
 
 def robust(X, E, y, new, new_errors):
     """Robust besides, against one posterior standard deviation."""
-    model = MeasuredSVC(radius=1.0, n_components=1, probability=False)
+    model = MeasuredSVC(radius=1.0, n_components=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NullModelWarning)  # it is what is shown below
         model.fit(X, y, X_err=E)

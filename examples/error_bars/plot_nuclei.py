@@ -36,7 +36,7 @@ for i, size in enumerate(added):
     for k, (train, test) in enumerate(splits.split(X)):
         usual = make_pipeline(StandardScaler(), RobustLinearSVC())
         plain[i, k] = usual.fit(noisy[train], y[train]).score(noisy[test], y[test])
-        model = MeasuredSVC(n_components="per_class", probability=False)
+        model = MeasuredSVC(n_components="per_class")
         model.fit(noisy[train], y[train], X_err=errors[train])
         told[i, k] = model.score(noisy[test], y[test], X_err=errors[test])
 for size, one, two in zip(added, plain, told, strict=True):

@@ -15,8 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from wideberth import RobustLinearSVC, make_robust_pipeline
-from wideberth.measurement.radius import radius_from_replicates
+from wideberth import RobustLinearSVC, make_robust_pipeline, radius_from_std
 from wideberth.plotting import MarginDisplay
 
 rng = np.random.default_rng(3)
@@ -29,9 +28,9 @@ true = (
 ) * units
 readings = true[:, None] + off * rng.normal(size=(40, 5, 2))
 means, labels = readings.mean(axis=1), np.where(sick, "sick", "healthy")
-radius = radius_from_replicates(
-    readings, noise=units, confidence=0.9, between="mean and reading"
-)
+variance = np.mean(readings.var(axis=1, ddof=1) / units**2, axis=1)  # of one reading
+away = np.sqrt(variance * (1 + 1 / 5))  # of a further reading from a mean of five
+radius = radius_from_std(away, n_features=2, noise=units, confidence=0.9)
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
 for ax, used in zip(axes, (np.zeros(40), radius), strict=True):

@@ -10,7 +10,7 @@ size.
 
 # %%
 # Breast cancer, standardised. Eleven values of C times five radii in five folds are 275
-# models. `scoring_radius` asks for the accuracy that every perturbation of that length
+# models. `robust_scorer` asks for the accuracy that every perturbation of that length
 # leaves standing.
 
 import time
@@ -20,14 +20,14 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
-from wideberth import RobustLinearSVCCV
+from wideberth import RobustLinearSVCCV, robust_scorer
 
 X, y = load_breast_cancer(return_X_y=True)
 X = StandardScaler().fit_transform(X)
 Cs, radii = np.geomspace(0.001, 100, 11), np.linspace(0, 1.6, 5)
 started, searches = time.perf_counter(), {}
 for expected in (0.0, 0.8):
-    search = RobustLinearSVCCV(Cs=Cs, radii=radii, scoring_radius=expected)
+    search = RobustLinearSVCCV(Cs=Cs, radii=radii, scoring=robust_scorer(expected))
     searches[expected] = search.fit(X, y)
 print(f"2 × 275 models in {time.perf_counter() - started:.1f} s")
 

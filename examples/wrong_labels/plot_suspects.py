@@ -21,7 +21,7 @@ labels = y.copy()
 swapped = rng.choice(y.size, 10, replace=False)
 labels[swapped] = 1 - labels[swapped]
 
-model = RobustLinearSVC(C=1.0, ramp=-1.0, starts=3).fit(X, labels)
+model = RobustLinearSVC(C=1.0, ramp=-1.0, solver_options={"starts": 3}).fit(X, labels)
 suspects = model.suspects_["sample"]
 fig, ax = plt.subplots(figsize=(7, 5), layout="constrained")
 for k, name in enumerate(flowers.target_names[:2]):

@@ -67,6 +67,8 @@ def path(
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
+    loss="hinge",
+    quantile=0.5,
     solver="auto",
     screening="ellipsoid",
     tol=1e-6,
@@ -85,7 +87,8 @@ def path(
     Parameters
     ----------
     X, y : array or CSR matrix of shape (n, d); array of shape (n,)
-        In memory; arrays of other libraries are copied there. Labels of two classes.
+        In memory; arrays of other libraries are copied there. Labels of two classes,
+        or numbers to predict with loss="quantile".
     Cs : int or array
         How many values of C, or the values, in any order. A number is spaced evenly in
         log C, from where every sample is saturated at the smallest radius, α_i = C, to
@@ -116,7 +119,7 @@ def path(
     quiet : bool
         Leave warnings in `Path.notes` instead of issuing them.
     noise, X_err, error_shape, norm_penalty, ramp, fit_intercept, intercept_penalty
-    sample_weight, solver, screening, tol, random_state
+    sample_weight, loss, quantile, solver, screening, tol, random_state
         As in `solve`, for every point.
 
     Returns
@@ -181,7 +184,7 @@ def follow(
     with np.errstate(all="ignore"):
         least = units.level(levels[:, 0].min(), levels[:, 1].min())
         values = read_Cs(Cs, [replace(units, problem=least)])
-        hardest = problem.with_weights(values.max() * problem.weights)
+        hardest = units.posed.times(values.max())
     solver = choose_solver(hardest, options.solver, along_path=True)
     sequence = Sequence(units, control, solver, proofs)
     points, reason = dict[tuple[int, int], PathPoint](), ""
@@ -209,8 +212,7 @@ def _remedy(found: Path, units: Presolved) -> str:
         return ""
     with np.errstate(all="ignore"):
         problem = units.level(found.radii.max(), found.norm_penalties.max())
-        problem = problem.with_weights(found.Cs.max() * problem.weights)
-        return out_of_range(problem, units)
+        return out_of_range(problem.times(found.Cs.max()), units)
 
 
 def _results(
@@ -260,7 +262,7 @@ def _point(
     return PathPoint(
         *at,
         w=units.weights(point.w),
-        b=point.b * units.kappa,
+        b=units.intercept(point.b),
         objective=certificate.primal,
         gap=certificate.gap,
         relative_gap=certificate.relative_gap,
@@ -294,14 +296,14 @@ def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
         return notes
     dead = found.null.any(axis=1)
     least, penalty = found.radii[dead].min(), found.norm_penalties[dead].min()
-    level, why = f"radius {least:g}", "the noise covers what separates the classes"
+    level, why = f"radius {least:g}", "the noise covers what X tells about y"
     if penalty > 0:
         level = f"norm penalty {penalty:g}"
-        why = "the noise and the penalty outweigh what separates the classes"
+        why = "the noise and the penalty outweigh what X tells about y"
     elif least == 0 or not found.objectives[found.null].any():
         why = "X says nothing about y, or one class has no weight"
     said = (
-        f"The best robust model is w = 0, a constant classifier, at {found.null.sum()} "
+        f"The best robust model is w = 0, a constant prediction, at {found.null.sum()} "
         f"of {len(found)} points, from {level} on: {why}. `null` tells which."
     )
     return [*notes, NullModelWarning(said)]

@@ -34,6 +34,8 @@ def screen(
     norm_penalty=0.0,
     fit_intercept=True,
     intercept_penalty=0.0,
+    loss="hinge",
+    quantile=0.5,
     region="ellipsoid",
     test=None,
     b=None,
@@ -43,12 +45,12 @@ def screen(
 
     Parameters
     ----------
-    X, y : array or CSR matrix of shape (n, d); labels of two classes
+    X, y : array or CSR matrix of shape (n, d); labels of two classes, or numbers
     w, alpha : arrays of shape (d,) and (n,)
         Any primal point and any dual point (repaired if not feasible). The closer they
         are to the optimum, the more is decided; decisions are right whatever they are.
     C, radius, noise, X_err, error_shape, sample_weight
-    norm_penalty, fit_intercept, intercept_penalty
+    norm_penalty, fit_intercept, intercept_penalty, loss, quantile
         The problem; see `solve`.
     region : {"ellipsoid", "midpoint", "gap"}
         Where the optimum is sought; "ellipsoid" is the strongest for every shape.
@@ -82,9 +84,9 @@ def screen(
     w = check_vector(w, problem.rows.d, "w")
     alpha = check_vector(alpha, problem.n, "alpha")
     b = None if b is None else float(check_vector([b], 1, "b")[0])
-    units = presolve(problem)
+    units = presolve(problem, tilt=statement.tilt)
     check_radii(units)
-    problem = units.problem
+    problem = units.posed
     with np.errstate(all="ignore"):  # a point that overflows is stood in for
         w, b, alpha = units.inward(w, b, alpha)
         point = problem.at(w, b)

@@ -16,7 +16,6 @@ from functools import cached_property, partial
 import numpy as np
 
 from wideberth.data.batches import Chunks
-from wideberth.data.chunks import Classes, Terms
 from wideberth.data.errors import DataError
 from wideberth.data.opening import (
     errors_in_memory,
@@ -24,6 +23,7 @@ from wideberth.data.opening import (
     names_values,
     open_labelled,
 )
+from wideberth.data.samples import Classes, Terms
 from wideberth.data.sources import ReadingLine, Source, logged
 from wideberth.noise import as_shape
 from wideberth.noise.reading import check_errors_alone
@@ -87,6 +87,8 @@ def solve(
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
+    loss="hinge",
+    quantile=0.5,
     solver="auto",
     screening="ellipsoid",
     tol=1e-6,
@@ -99,9 +101,13 @@ def solve(
     memory=None,
     verbose=False,
 ) -> Solution:
-    """Train a robust SVM to a certified accuracy.
+    """Train a robust SVM, or a robust quantile regression, to a certified accuracy.
 
     Minimises ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+ .
+
+    With loss="quantile" y holds numbers, r_i = y_i − ⟨w,x_i⟩ − b are the residuals, and
+    the loss of a sample is the largest pinball loss that its noise allows:
+    max(τ(r_i + ρ_iΩ(w)), (1−τ)(ρ_iΩ(w) − r_i)).
 
     Parameters
     ----------
@@ -112,7 +118,8 @@ def solve(
         `wideberth.data.open_data`.
     y : array of shape (n,)
         Labels of two classes, of any kind; sorted, the second is the positive one, as
-        in scikit-learn. `Solution.classes` holds them.
+        in scikit-learn. `Solution.classes` holds them. With loss="quantile" numbers to
+        predict.
     C : float
         Weight of the losses; c_i = C · sample_weight_i.
     radius : float or array of shape (n,), optional
@@ -159,6 +166,13 @@ def solve(
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
+    loss : {"hinge", "quantile"}
+        "hinge" separates two classes; "quantile" predicts a number. Then `removed` and
+        `saturated` are the samples whose side of the fit is proven: for τ ≤ ½ those
+        above it and below it, for τ > ½ those below it and above it.
+    quantile : float
+        τ between 0 and 1, with loss="quantile": without noise a share of about τ of the
+        samples lies below the fit. 0.5, the median, is least absolute deviations.
     solver : {"auto", "newton", "coordinate", "columns", "conic"}
         "newton" for tall data and every shape; "coordinate" for sparse or wide data,
         "l2" noise; "columns" for wide data and boxes, which leave most features out;
@@ -172,9 +186,11 @@ def solve(
         Safe region that decides which samples cannot matter.
     tol : float
         Stop when gap plus rounding is at most `tol` times the objective, on the full
-        problem. Below 1e-9 the gap as computed must be within `tol`, and gap plus
-        rounding within 1e-9: float64 does not prove less. On data that fits a cache
-        Newton goes on to tol², at most to 1e-9: its last digits cost next to nothing.
+        problem; with loss="quantile" times the loss of the best constant, if that is
+        more, for a good fit may lose nothing. Below 1e-9 the gap as computed must be
+        within `tol`, and gap plus rounding within 1e-9: float64 does not prove less. On
+        data that fits a cache Newton goes on to tol², at most to 1e-9: its last digits
+        cost next to nothing.
     max_iter : int
         Most Newton steps, those on subsamples included, or epochs of the coordinate
         solver.
@@ -252,7 +268,7 @@ def _solve_on_host(X, y, statement: Statement, options: Options) -> Solution:
 
 def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solution:
     """`solve` from the presolved problem on."""
-    problem, init = presolved.problem, options.init
+    problem, init = presolved.posed, options.init
     control = options.control(problem)
     control.callback = presolved.callback(options.callback)
     with np.errstate(all="ignore"):  # what overflows is certified, or not
@@ -265,8 +281,10 @@ def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solu
             return _solution(presolved, control, descended.found, descended)
         known = None if start is None else start.pair
         if known is None or known.gap > control.tol * known.point.scale:
-            # Radii beyond the range of float64 mean w = 0, or are refused.
-            known = None if presolved.cut is None else null_pair(problem)
+            # Radii beyond the range of float64 mean w = 0, or are refused. Beside
+            # folded sets per sample w = 0 is a kink that Newton's method is slow at.
+            kink = problem.folded is not None and not problem.noise.proportional
+            known = null_pair(problem) if kink or presolved.cut is not None else None
         first: Solve = partial(chosen.solve, start=start)
         found = prove(problem, control, known, first)
         return _solution(presolved, control, found)
@@ -274,7 +292,7 @@ def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solu
 
 def _start(presolved: Presolved, init: object) -> WarmStart | None:
     """The user's `init` as a warm start; None where it tells no more than w = 0."""
-    problem = presolved.problem
+    problem = presolved.posed
     if isinstance(init, Solution):
         init = init.w, init.b, init.alpha
     if not isinstance(init, tuple | list) or len(init) != 3:
@@ -332,7 +350,7 @@ def _solution(
     descended: Descended | None = None,
 ) -> Solution:
     """What was found, in the user's units; with a ramp, on the samples kept."""
-    problem, certificate, descent = presolved.problem, found.certificate, None
+    problem, certificate, descent = presolved.posed, found.certificate, None
     if descended is not None:
         left, certificate = descended.left, descended.certificate
         problem = Ramp(problem, descended.level).rest(left.samples)
@@ -352,11 +370,10 @@ def _solution(
         return None if control.exhausted() else out_of_range(problem, presolved)
 
     def null() -> Warning:
-        limit = critical_scale(
-            problem.with_radii(1.0), start=dual.alpha, max_iter=_STEPS_OF_A_WARNING
-        )
+        ones = presolved.unit_radii if descent is None else problem.with_radii(1.0)
+        limit = critical_scale(ones, start=dual.alpha, max_iter=_STEPS_OF_A_WARNING)
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
-        noisy = bool((dual.alpha * problem.radii).any())
+        noisy = bool((dual.alpha * presolved.problem.radii).any())
         left = descent is not None and bool(host(descent.left_out).any())
         return null_model(str(Bracket(*bounds)), noisy, problem.penalty > 0, left)
 
@@ -402,7 +419,7 @@ def _solve_in_chunks(
         radius_or_default(radius, noise, source.brings_errors or None) if one else 0.0
     )
     statement = replace(statement, radius=radius)
-    classes = Classes.two(source.some_labels())
+    classes = None if statement.tilt else Classes.two(source.some_labels())
     return solve_source(source, statement, options, classes, verbose)
 
 
@@ -467,6 +484,12 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
     """What the problem is made of, but for its rows."""
     if source.brings_errors:
         check_errors_alone(statement.noise, statement.error_shape)
+        if statement.tilt and statement.error_shape == "ellipsoid":
+            raise DataError(
+                "loss='quantile' with standard errors of single cells keeps the errors "
+                "of all rows in memory: give X, y and X_err in memory, or say "
+                "error_shape='box', tolerances, of which sums are enough."
+            )
     shape = as_shape(statement.noise, source.d, source.names)
     return Terms(
         source.d,
@@ -478,6 +501,8 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
         shape.axes,
         {} if source.stays else None,
         statement.error_shape if source.brings_errors else None,
+        statement.tilt,
+        statement.side,
     )
 
 
@@ -503,7 +528,7 @@ def _solution_in_chunks(
     decided: object = lambda: search.dual_weights(region, recorded=False)[1:]  # noqa: E731
     if not source.stays:
         alpha, *decided = search.dual_weights(region)
-    classes = np.array([-1, 1])
+    classes = None if terms.tilt else np.array([-1, 1])
     if terms.classes is not None and len(terms.classes.labels) == 2:
         classes = terms.classes.labels
 

@@ -13,11 +13,14 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 
-from wideberth.measurement.radius import read_imputations, read_tables
-from wideberth.measurement.tables import read_variances
+from wideberth.measurement.population import read_variances
 from wideberth.noise.reading import check_error_shape, in_order_of
-from wideberth.problem.limits import TINY
-from wideberth.problem.validation import float_array, is_missing, short
+from wideberth.problem.validation import (
+    feature_names,
+    float_array,
+    is_missing,
+    short,
+)
 
 __all__ = [
     "columns",
@@ -29,11 +32,11 @@ __all__ = [
     "from_sides",
 ]
 
-_POOLING = ("moderated", "all", "none")
+_POOLING = ("moderated", "all")
 
 
 def from_replicates(
-    replicates, *, pooling="moderated", covariance=False
+    replicates, *, pooling="moderated"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean of each object and its standard errors, from repeated measurements.
 
@@ -41,21 +44,17 @@ def from_replicates(
     ----------
     replicates : array of shape (n_samples, r, n_features) or list of arrays (r_i, d)
         Readings of each object, NaN where there is none. An object that was read once
-        is welcome unless `pooling` is "none".
-    pooling : {"moderated", "all", "none"}, default="moderated"
+        is welcome.
+    pooling : {"moderated", "all"}, default="moderated"
         What other objects say of the error of a reading. "moderated": as much as the
         scatter of variances between objects allows for, by the rule of Smyth (2004).
-        "all": readings of a feature have one variance, whatever the object. "none":
-        nothing; errors of objects with few readings are far off then.
-    covariance : bool, default=False
-        Whether to return covariances instead. Their correlations are those of all
-        readings about the means of their objects: few readings cannot tell them.
+        "all": readings of a feature have one variance, whatever the object.
 
     Returns
     -------
     means : array of shape (n_samples, n_features)
         NaN where an object has no reading at all.
-    errors : array of the same shape, or (n_samples, n_features, n_features)
+    errors : array of the same shape
         Of the means; that of one more reading is √(r + 1) times as far from a mean.
 
     Examples
@@ -71,7 +70,9 @@ def from_replicates(
         raise ValueError(
             f"pooling={short(pooling)} is not known; choose one of {_POOLING}."
         )
-    groups, _ = read_tables(replicates, "replicates", "replicates of sample", gaps=True)
+    groups, _ = _read_tables(
+        replicates, "replicates", "replicates of sample", gaps=True
+    )
     for i, group in enumerate(groups):
         if group.ndim != 2 or not len(group) or group.shape[1] != groups[0].shape[1]:
             raise ValueError(
@@ -81,30 +82,19 @@ def from_replicates(
     counts = np.array([(~np.isnan(group)).sum(axis=0) for group in groups])
     sums = np.array([np.nansum(group, axis=0) for group in groups])
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    residuals = [group - mean for group, mean in zip(groups, means, strict=True)]
-    squares = np.array([np.nansum(part**2, axis=0) for part in residuals])
+    pairs = zip(groups, means, strict=True)
+    squares = np.array(
+        [np.nansum((group - mean) ** 2, axis=0) for group, mean in pairs]
+    )
     freedom = np.maximum(counts - 1, 0)
     features = zip(squares.T, freedom.T, strict=True)
     found = [_variances(*column, pooling, j) for j, column in enumerate(features)]
     variances = np.column_stack(found) / np.maximum(counts, 1)
-    errors = np.where(counts > 0, np.sqrt(variances), np.nan)
-    if not covariance:
-        return means, errors
-    correlation = _correlation(np.concatenate(residuals))
-    return means, errors[:, :, None] * correlation * errors[:, None, :]
+    return means, np.where(counts > 0, np.sqrt(variances), np.nan)
 
 
 def _variances(squares, freedom, pooling: str, column: int) -> np.ndarray:
     """Variance of a reading of one feature for each object."""
-    if pooling == "none":
-        if not (freedom > 0).all():
-            i = int(np.flatnonzero(freedom < 1)[0])
-            raise ValueError(
-                f"replicates of sample {i} have fewer than two readings of feature "
-                f"{column}, which say nothing of its error; choose "
-                "pooling='moderated' or 'all'."
-            )
-        return squares / freedom
     if not freedom.any():
         raise ValueError(
             f"replicates have no object with two readings of feature {column}, so "
@@ -137,16 +127,6 @@ def _inverse_trigamma(value: float) -> float:
     """x with ψ′(x) = value; 1/x < ψ′(x) < 1/x + 1/x² brackets it."""
     low, high = 1 / value, 1 / value + 1 / np.sqrt(value)
     return float(brentq(lambda x: polygamma(1, x) - value, low, high))
-
-
-def _correlation(residuals: np.ndarray) -> np.ndarray:
-    """Of readings about their means, positive semidefinite; gaps count as 0."""
-    residuals = np.nan_to_num(residuals)
-    scatter = residuals.T @ residuals
-    size = np.sqrt(np.maximum(np.diag(scatter), TINY))
-    correlation = scatter / (size[:, None] * size)
-    np.fill_diagonal(correlation, 1.0)
-    return correlation
 
 
 def from_imputations(
@@ -182,8 +162,14 @@ def from_imputations(
     >>> X.tolist(), X_err.round(3).tolist()
     ([[5.0, 2.0]], [[0.0, 1.155]])
     """
-    tables, names = read_imputations(imputations)
-    m = len(tables)
+    given, names = _read_tables(imputations, "imputations", "imputation")
+    shapes = sorted({table.shape for table in given})
+    if len(shapes) > 1 or len(shapes[0]) != 2:
+        raise ValueError(
+            f"imputations has tables of shape {', '.join(map(str, shapes))}; give m "
+            "tables of the same shape (n_samples, n_features)."
+        )
+    tables, m = np.stack(given), len(given)
     if m < 2:
         raise ValueError(
             f"imputations={short(imputations)} is one table; at least two are needed "
@@ -202,6 +188,42 @@ def from_imputations(
         return means, np.sqrt(spread + measured)
     matrices = between * np.einsum("mni,mnj->nij", off, off)
     return means, matrices + measured[:, :, None] * np.eye(means.shape[1])
+
+
+def _read_tables(
+    tables, name: str, each: str, gaps: bool = False
+) -> tuple[list[np.ndarray], list | None]:
+    """Tables of numbers with the same features, and the names of those, if any.
+
+    Numbers must be finite, but for NaN if there may be `gaps`.
+    """
+    given = list(tables)
+    if not given:
+        raise ValueError(f"{name} is empty; give at least one table of numbers.")
+    names = feature_names(given[0])
+    read = [_check_table(t, names, f"{each} {k}", gaps) for k, t in enumerate(given)]
+    return read, names
+
+
+def _check_table(table, names: list | None, what: str, gaps=False) -> np.ndarray:
+    """Finite numbers; the columns of a frame in the order of `names`."""
+    own = feature_names(table)
+    if own is not None and own != names:
+        if names is None or sorted(map(str, own)) != sorted(map(str, names)):
+            raise ValueError(
+                f"{what} has the columns {own}, not those of the first table, {names}; "
+                "give the same features everywhere."
+            )
+        table = table[names]
+    values = float_array(table, what)
+    bad = np.argwhere(~(np.isfinite(values) | (gaps & np.isnan(values))))
+    if bad.size:
+        place = ", ".join(map(str, bad[0].tolist()))
+        raise ValueError(
+            f"{what}: the entry [{place}] is {values[tuple(bad[0])]}, not finite; "
+            "leave that measurement out, or complete it first."
+        )
+    return values
 
 
 def fill(X_err, rule, X=None):
@@ -385,11 +407,10 @@ def from_quantities(X, X_err=None) -> tuple[np.ndarray, np.ndarray]:
 
     Parameters
     ----------
-    X : array or frame of numbers of `uncertainties`, or an astropy object
+    X : array or frame of numbers of `uncertainties`, or a quantity of astropy
         Arrays of `ufloat`, where plain numbers count as exact and None or NaN as
-        missing; astropy's NDData with an uncertainty, its distributions; or quantities
-        with a unit. Errors are taken as independent of each other; what `uncertainties`
-        knows of common origins is not looked at.
+        missing; or quantities with a unit. Errors are taken as independent of each
+        other; what `uncertainties` knows of common origins is not looked at.
     X_err : quantity, optional
         Beside quantities: their errors, in any unit of the same kind.
 
@@ -407,52 +428,25 @@ def from_quantities(X, X_err=None) -> tuple[np.ndarray, np.ndarray]:
     >>> X.tolist(), X_err.tolist()
     ([[5.0, 1.0]], [[0.2, 0.0]])
     """
-    unit = getattr(X, "unit", None)
-    if callable(getattr(X, "pdf_mean", None)):
-        return _plain(X.pdf_mean(), unit), _plain(X.pdf_std(), unit)
-    if getattr(X, "uncertainty", None) is not None and hasattr(X, "data"):
-        return float_array(np.asarray(X.data), "X"), _deviation(X.uncertainty)
     if X_err is not None:
+        unit = getattr(X, "unit", None)
         if unit is None:
             raise ValueError(
                 f"X is a {type(X).__name__} without a unit, so X_err beside it needs "
                 "no conversion; give both to fit as they are."
             )
-        errors = X_err.to_value(unit) if hasattr(X_err, "to_value") else X_err
-        return _plain(X, unit), float_array(errors, "X_err")
+        parts = (v.to_value(unit) if hasattr(v, "to_value") else v for v in (X, X_err))
+        values, errors = (float_array(np.asarray(part), "X") for part in parts)
+        return values, errors
     cells = np.asarray(X, dtype=object)
     pairs = [_pair(cell) for cell in cells.ravel()]
     if not any(hasattr(cell, "nominal_value") for cell in cells.ravel()):
         raise ValueError(
             f"X is a {type(X).__name__} whose numbers carry no errors; give numbers of "
-            "the package uncertainties, an astropy object with an uncertainty, or "
-            "X_err beside a quantity."
+            "the package uncertainties, or X_err beside a quantity."
         )
     values, errors = np.array(pairs).T
     return values.reshape(cells.shape), errors.reshape(cells.shape)
-
-
-def _plain(values, unit) -> np.ndarray:
-    if unit is not None and hasattr(values, "to_value"):
-        values = values.to_value(unit)
-    return float_array(np.asarray(values), "X")
-
-
-def _deviation(uncertainty) -> np.ndarray:
-    """Standard deviations, whichever of the three kinds of astropy they are."""
-    kind = getattr(uncertainty, "uncertainty_type", "std")
-    array = float_array(np.asarray(uncertainty.array), "the uncertainty of X")
-    if kind == "std":
-        return array
-    if kind == "var":
-        return np.sqrt(array)
-    if kind == "ivar":
-        with np.errstate(divide="ignore"):
-            return 1 / np.sqrt(array)
-    raise ValueError(
-        f"The uncertainty of X is of type {kind!r}; it must be one of 'std', 'var' and "
-        "'ivar', from which standard errors follow."
-    )
 
 
 def _pair(cell) -> tuple[float, float]:

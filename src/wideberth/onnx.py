@@ -52,8 +52,8 @@ def _declare_outputs(scope, model, inputs, custom_parsers=None):
 
     if not hasattr(model, "coef_"):
         raise ValueError(
-            f"{type(model).__name__} has no model to convert; fit it, with refit=True "
-            "where it is a search."
+            f"{type(model).__name__} has no model to convert; fit it first, without "
+            "refit=False in its solver_options."
         )
     alias = f"Wideberth{type(model).__name__}"
     operator = scope.declare_local_operator(alias, model)

@@ -70,7 +70,7 @@ class Solution:
     Attributes
     ----------
     w, b : array of shape (d,), float
-        The classifier: the sign of ⟨w,x⟩ + b.
+        The model: ⟨w,x⟩ + b, whose sign is the class, or which predicts a number.
     dual_weights : array of shape (n,), or what computes it
         `alpha`.
     certificate : Certificate
@@ -91,8 +91,9 @@ class Solution:
         working set, and those taken to be at α = c and at 0.
     notes : tuple of Warning
         The warnings that came with it.
-    classes : array of shape (2,)
+    classes : array of shape (2,), or None
         The labels of y, sorted: where ⟨w,x⟩ + b is positive it speaks for the second.
+        None with loss="quantile".
     descent : RampDescent or None
         With the ramp loss, how it was found. The certificate, `alpha`, `removed` and
         `saturated` are then those of the convex problem without the samples left out,
@@ -118,7 +119,7 @@ class Solution:
     decided: Decisions | Callable[[], Decisions] = field(repr=False, compare=False)
     trace: list[dict] = field(repr=False, default_factory=list)
     notes: tuple[Warning, ...] = ()
-    classes: np.ndarray = field(default_factory=lambda: np.array([-1, 1]))
+    classes: np.ndarray | None = field(default_factory=lambda: np.array([-1, 1]))
     descent: RampDescent | None = None
     #: Computes the mask `removed_features`; None where it proves nothing.
     prover: Callable[[], np.ndarray] | None = field(
@@ -341,8 +342,9 @@ class Path:
         The points of every solve, as in `Solution.trace`.
     alphas : array of shape (n_levels, n_Cs, n_samples) or None
     n_samples : int
-    classes : array of shape (2,)
-        The labels of y, sorted; positive decision values speak for the second.
+    classes : array of shape (2,), or None
+        The labels of y, sorted; positive decision values speak for the second. None
+        with loss="quantile".
     solver : str
     notes : tuple of Warning
     """
@@ -360,7 +362,7 @@ class Path:
     ):
         self.Cs = Cs
         self.radii, self.norm_penalties, self.ramps = np.asarray(levels).T
-        self.classes = np.asarray(classes)
+        self.classes = None if classes is None else np.asarray(classes)
         self.n_samples, self.solver, self._points = n_samples, solver, points
         self.notes: tuple[Warning, ...] = ()
         self.done = ~np.isnan(self._gathered("C", np.nan))
@@ -521,9 +523,9 @@ def not_converged(
 def shortfall(certificate: Certificate, tol: float) -> str:
     """What a certificate that does not prove `tol` lacks, in words."""
     gap = f"relative gap {certificate.relative_gap:.2e}"
-    if not certificate.gap <= tol * certificate.primal:
+    if not certificate.gap <= tol * certificate.scale:
         return f"{gap} > tol={tol:.2e}"
-    doubt = certificate.rounding / (certificate.primal or 1.0)
+    doubt = certificate.rounding / (certificate.scale or 1.0)
     gap += f", which rounding may have put off by {doubt:.2e}, > tol={tol:.2e}"
     return (
         gap if tol >= PROVABLE else f"{gap}, of which {PROVABLE:.0e} has to be proven"
@@ -532,7 +534,7 @@ def shortfall(certificate: Certificate, tol: float) -> str:
 
 def who_is_to_blame(certificate: Certificate, tol: float) -> str:
     """Rounding, if its bound alone exceeds what must be proven; else the solver."""
-    if not certificate.rounding <= max(tol, PROVABLE) * certificate.primal:
+    if not certificate.rounding <= max(tol, PROVABLE) * certificate.scale:
         return "rounding forbids more"
     return "the solver came no further"
 
@@ -544,28 +546,27 @@ def null_model(
 
     With a `ramp` it is best without the samples that this leaves out.
     """
-    best = "The best robust model is w = 0, a constant classifier: "
+    best = "The best robust model is w = 0, a constant prediction: "
     if ramp:
         text = (
-            "The model is w = 0, a constant classifier: the ramp leaves out what "
+            "The model is w = 0, a constant prediction: the ramp leaves out what "
             "contradicts it. Raise C, lower ramp (−1 is usual) or radius, or give "
             f"starts=3; the critical uniform radius of the samples kept is {size}."
         )
     elif penalised:
         text = best + (
-            "norm_penalty and noise outweigh what separates the classes. The critical "
-            f"uniform radius beside this penalty is {size}; choose a smaller "
+            "norm_penalty and noise outweigh what the features tell about y. The "
+            f"critical uniform radius beside this penalty is {size}; choose a smaller "
             "norm_penalty or radius."
         )
     elif noisy:
         text = best + (
-            "the noise covers what separates the classes. The critical uniform radius "
-            f"is {size}; choose a smaller radius."
+            "the noise covers what the features tell about y. The critical uniform "
+            f"radius is {size}; choose a smaller radius."
         )
     else:
         text = (
-            "The best model is w = 0, a constant classifier: X says nothing about y. "
-            "Its rows are zero, or those of a class have no weight, or they cancel out "
-            "between the classes."
+            "The best model is w = 0, a constant prediction: X says nothing about y. "
+            "Its rows are zero, or have no weight, or cancel out; or y is constant."
         )
     return NullModelWarning(text)

@@ -5,9 +5,6 @@ that are damaged, arguments of the wrong type, size and value. A case must be ac
 with an answer that keeps its promises, or be refused by a documented exception, in 20
 seconds and 3 GB. Everything else is a finding: the campaign lists it and fails.
 
-What was run is kept in `.fuzz.json`, so a campaign goes on where it was interrupted, as
-long as the code is the same.
-
     python tests/campaigns/fuzz.py --cases 1000000
     python tests/campaigns/fuzz.py --case csv 4711     # one case again, with its traceback
 """
@@ -15,48 +12,14 @@ long as the code is the same.
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
-import wideberth
 from fuzzing import TARGETS
 from fuzzing.campaign import Tally, load_targets, make_case, run_cases
-
-#: Cases between two looks at the clock and two saves.
-_TURN = 20_000
-
-
-def code() -> str:
-    """A digest of the package and of what makes the cases."""
-    digest = hashlib.sha256()
-    for folder in (Path(wideberth.__file__).parent, Path(__file__).parent / "fuzzing"):
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def load_tallies(store: Path) -> dict[str, Tally]:
-    """Counts of an earlier run of the same code, or none."""
-    tallies = {name: Tally() for name in TARGETS}
-    kept = json.loads(store.read_text()) if store.exists() else {}
-    if kept.get("code") == code():
-        for name, values in kept["targets"].items():
-            values["refused"] = Counter(values["refused"])
-            values["slowest"] = tuple(values["slowest"])
-            tallies[name] = Tally(**values)
-    return tallies
-
-
-def save_tallies(store: Path, tallies: dict[str, Tally]) -> None:
-    """Keep the counts."""
-    targets = {name: vars(tally) for name, tally in tallies.items()}
-    store.write_text(json.dumps({"code": code(), "targets": targets}, indent=1))
 
 
 def show(tallies: dict[str, Tally]) -> int:
@@ -89,7 +52,6 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--only", nargs="+", metavar="TARGET")
     parser.add_argument("--case", nargs=2, metavar=("TARGET", "NUMBER"))
-    parser.add_argument("--store", type=Path, default=Path(".fuzz.json"))
     options = parser.parse_args()
     load_targets()
     if options.case:
@@ -97,15 +59,11 @@ def main() -> int:
         print(case)
         TARGETS[options.case[0]].run(case)
         return 0
-    tallies = load_tallies(options.store)
+    tallies = {name: Tally() for name in options.only or TARGETS}
     deadline = time.monotonic() + options.seconds
-    for name in options.only or TARGETS:
+    for name, tally in tallies.items():
         wanted = round(options.cases * TARGETS[name].share)
-        while (left := wanted - tallies[name].next) > 0 and time.monotonic() < deadline:
-            run_cases(
-                name, tallies[name], min(left, _TURN), deadline - time.monotonic()
-            )
-            save_tallies(options.store, tallies)
+        run_cases(name, tally, wanted, deadline - time.monotonic())
     return 1 if show(tallies) else 0
 
 

@@ -30,8 +30,7 @@ from mpmath import matrix, mp, mpf
 from scipy.linalg import cho_factor, cho_solve
 
 from wideberth import MeasuredSVC, TrueFeatures
-from wideberth.measurement.em import marginals
-from wideberth.measurement.gaussians import GaussianFitter
+from wideberth.measurement.fitting import GaussianFitter, marginals
 from wideberth.measurement.population import Measurements, Population, posterior_of
 
 #: Observed over stated, in cells of at least so many events.
@@ -222,7 +221,8 @@ def stated(cell: tuple[int, int, bool], seed: int) -> dict[str, np.ndarray]:
     X, E = measure(true)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = MeasuredSVC(n_components="auto" if classes else 1).fit(X, y, X_err=E)
+        kind = "auto" if classes else 1
+        model = MeasuredSVC(n_components=kind, probability=True).fit(X, y, X_err=E)
         true, y = draw(400)
         X, E = measure(true)
         found = model.verdict(X, X_err=E)

@@ -122,7 +122,11 @@ def run_fit(case: Case) -> list[tuple[Task, Answer]]:
     """Fit the estimator; every binary problem is an answer."""
     options = dict(case.options)
     given = options.pop("fit", {})
-    model = RobustLinearSVC(tol=TOL, random_state=0, **_intercept(case), **options)
+    intercept = _intercept(case)
+    steering = {"random_state": 0}
+    if "intercept_penalty" in intercept:
+        steering["intercept_penalty"] = intercept.pop("intercept_penalty")
+    model = RobustLinearSVC(tol=TOL, solver_options=steering, **intercept, **options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(case.X, case.y, **given)

@@ -201,7 +201,7 @@ def test_radii_that_are_not_in_the_file_are_asked_for(here, said, capsys, road):
     model = load_model("m.wideberth").pipeline
     named = said("certify", "m.wideberth", "new.csv", "--radius-column", "other")
     assert named["certified_accuracy"] == model.robust_score(X, y, SIGMA)
-    given = said("certify", "m.wideberth", "new.csv", "--at", "0.1", "0.4")
+    given = said("certify", "m.wideberth", "new.csv", "--at", "0.1,0.4")
     assert given["certified_accuracy"] is None
     assert given["curve"]["certified_accuracy"] == [
         model.robust_score(X, y, radius) for radius in (0.1, 0.4)
@@ -238,7 +238,7 @@ def test_rows_without_a_radius_do_not_count_as_certified(here, said, capsys):
 def test_a_factor_on_the_radii_is_remembered_with_them(here, said):
     y = LABELS["text"][CLASS]
     _text(",")(here / "t.csv", y, SIGMA)
-    chosen = ["--cv", "--radii", "0.5", "--radius-column", "sigma"]
+    chosen = ["--radius", "0.5,0.5", "--radius-column", "sigma"]
     command = ["fit", "t.csv", "--target", "y", "--folds", "2", "--out", "m.wideberth"]
     assert said(*command, *chosen)["uncertainty"]["factor"] == 0.5
     summary = said("certify", "m.wideberth", "t.csv")
@@ -330,11 +330,11 @@ def test_the_proof_that_is_missing_is_a_serious_matter(here, said, road):
 
 def test_a_path_over_radii_of_rows_tells_factors(here, said):
     _text(",")(here / "t.csv", LABELS["text"][CLASS], SIGMA)
-    command = ["path", "t.csv", "--target", "y", "--Cs", "1", "--radii", "0.5"]
+    command = ["path", "t.csv", "--target", "y", "--C", "1", "--radius", "0.5"]
     (point,) = said(*command, "--radius-column", "sigma")["path"]
     assert point["radius_factor"] == 0.5
-    (point,) = said(*command, "--radius", "0.4", "--drop", "sigma")["path"]
-    assert point["radius"] == 0.2
+    (point,) = said(*command, "--drop", "sigma")["path"]
+    assert point["radius"] == 0.5
 
 
 @pytest.mark.parametrize("scaling", [[], ["--standardize"]])
@@ -343,7 +343,7 @@ def test_weights_of_a_path_over_sparse_data_are_in_the_units_of_the_data(
 ):
     _libsvm(here / "t.svm", LABELS["ints"][CLASS], SIGMA)
     options = ["--radius", "0.1", "--tol", "1e-9", *scaling]
-    (point,) = said("path", "t.svm", "--Cs", "0.5", "--weights", *options)["path"]
+    (point,) = said("path", "t.svm", "--C", "0.5", "--weights", *options)["path"]
     model = said("fit", "t.svm", "--C", "0.5", "--folds", "0", *options)["model"]
     assert point["intercept"] == pytest.approx(model["intercepts"][0], abs=1e-3)
     for name, (weight,) in model["coefficients"].items():
@@ -399,7 +399,7 @@ def test_text_is_told_from_libsvm_by_its_content(here):
 def test_the_format_that_is_said_counts_on_both_roads(here, said):
     _libsvm(here / "anything.csv", LABELS["ints"][CLASS], SIGMA)
     for road in ("whole", "pieces"):
-        told = ["--format", "libsvm"]
+        told = ["--read", "format=libsvm"]
         result = fit(said, "anything.csv", "label", *told, road=road)
         assert result["source"]["format"] == "libsvm"
         assert len(result["model"]["coefficients"]) == 4

@@ -19,7 +19,7 @@ from commands import as_csv, two_classes
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
 from wideberth.data import FORMATS, DataError, Format, Request, open_table
-from wideberth.data.delimited import _Quotes
+from wideberth.data.delimited import quotes_are_right
 from wideberth.data.table import MISSING, gap_codes
 
 X, Y = two_classes(12)
@@ -141,11 +141,11 @@ def test_what_is_written_is_read_back(
         ("a,y\n1,p\n2x,q\n", ", row 2 (line 3), column 'a' holds '2x', which is not a finite number"),
         ("a,y\n1,p\ninf,q\n", ", row 2 (line 3), column 'a' holds 'inf'"),
         ("a,y\n1,p\n1_000,q\n", "column 'a' holds '1_000'"),
-        ("a,y\n1,p\n-,q\n", "if it stands for a missing value add --na '-'"),
+        ("a,y\n1,p\n-,q\n", "if it stands for a missing value add --read na='-'"),
         ("a,b,y\n1,u,p\n", ": column 'b' holds text (row 1, line 2: 'u')"),
         ("a,b,y\n1,2,p\n1,p\n", ", row 2 (line 3) has 2 cells where the first line has 3"),
         (",a,y\n0,1,p\n", ": column 1 has no name in the header"),
-        ("1,2,3\n4,5,6\n", "say --no-header"),
+        ("1,2,3\n4,5,6\n", "say --read header=no"),
         ("", " is empty."),
         ("a,y\n", "has a header but no rows"),
         ("a,y", "has a header but no rows"),
@@ -175,7 +175,7 @@ def test_what_is_wrong_with_a_csv_is_said_with_row_and_column(
 @pytest.mark.parametrize(
     ("content", "values", "labels"),
     [
-        ("a\n1\n \n2\n\n3", [1, 2, 3], None),
+        ("a\n1\n \n2\n\n3", [1, np.nan, 2, 3], None),
         ("a,y\n1,p\n \n2,q\n\n3,p", [1, 2, 3], ["p", "q", "p"]),
         ('a,y\n1,5"\n2,3 "x"\n3,p', [1, 2, 3], ['5"', '3 "x"', "p"]),
         ('"a","y"\n"1","p, ""q"""\n2,"q\n"', [1, 2], ['p, "q"', "q"]),
@@ -194,10 +194,8 @@ def test_blank_lines_and_quotes_are_the_same_in_every_encoding(
 @given(st.text(',;"\na', max_size=30), st.integers(0, 30))
 def test_quotes_that_pyarrow_would_misread_are_noticed(text, cut):
     data = text.encode()
-    whole, pieces = _Quotes(","), _Quotes(",")
-    assert b"".join(whole.watch(iter([data]))) == data
-    assert b"".join(pieces.watch(iter([data[:cut], data[cut:]]))) == data
-    assert (right := whole.right) == pieces.right
+    right = quotes_are_right(io.BytesIO(data), ",")
+    assert quotes_are_right(io.BytesIO(data), ",", max(cut, 1)) == right
     try:
         list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error:
@@ -373,13 +371,44 @@ def test_slashes_that_may_be_either_are_refused(tmp_path):
     assert "row 1 (line 2), column 'a': '01/02/2024' does not say whether the" in told
     told = complaint(tmp_path, "a,y\n01/31/2024,p\n31/01/2024,q\n", dates)
     assert "row 2 (line 3), column 'a': '31/01/2024'" in told
-    assert "--dates a" in complaint(tmp_path, "a,y\n01/31/2024,p\n")
+    assert "--read dates=a" in complaint(tmp_path, "a,y\n01/31/2024,p\n")
 
 
-def test_limits_of_detection_are_not_taken_for_units(tmp_path):
-    told = complaint(tmp_path, "a,y\n<0.5,p\n2,q\n")
-    assert "column 'a' holds '<0.5', which is a limit, not a number" in told
-    assert "delete that line" not in told
+LIMITS = "a,b,y\n<0.5,1,p\n2,>= 1e2,q\n< .25,,p\n3,5,q\n"
+
+
+def test_limits_of_detection_are_refused_unless_asked_for(tmp_path):
+    told = complaint(tmp_path, LIMITS)
+    assert "2 cells of 'a' are limits of detection such as '<0.5'" in told
+    assert "(first: row 1, line 2); --limits reads them." in told
+    told = complaint(tmp_path, LIMITS, Request(("y",), limits=("a",)))
+    assert "1 cell of 'b' is a limit of detection such as '>= 1e2'" in told
+    told = complaint(tmp_path, LIMITS, Request(("y",), limits=("c",)))
+    assert "no column 'c'" in told
+    told = complaint(tmp_path, "a,y\n<0.5,p\n<x,q\n", Request(("y",), limits=True))
+    assert "column 'a' holds text (row 2, line 3: '<x')" in told
+
+
+@pytest.mark.parametrize("sign", [".", ","])
+@pytest.mark.parametrize("rows", [1, 100_000])
+def test_limits_of_detection_are_bounds(tmp_path, sign, rows):
+    # In a table of many batches some hold no limits.
+    path, (head, *lines) = tmp_path / "a.csv", LIMITS.splitlines()
+    text = "\n".join([head, *["7,0.5,p"] * rows, *lines])
+    path.write_text(text.replace(",", ";").replace(".", sign))
+    table = read(path, Request(("y",), limits=True))
+    nan, inf = np.nan, np.inf
+    expected = [[nan, 1], [2, nan], [nan, nan], [3, 5]]
+    np.testing.assert_array_equal(table.X[rows:], expected)
+    np.testing.assert_array_equal(table.X[:rows], [[7, 0.5]] * rows)
+    for name, low, high in (
+        ("a", [-inf, nan, -inf, nan], [0.5, nan, 0.25, nan]),
+        ("b", [nan, 100, nan, nan], [nan, inf, nan, nan]),
+    ):
+        for bounds, ends in zip(table.bounds[name], (low, high), strict=True):
+            np.testing.assert_array_equal(bounds[rows:], ends)
+            assert np.isnan(bounds[:rows]).all()
+            assert bounds.shape == (table.n,)
 
 
 def test_numbers_that_look_like_gaps_are_remarked_upon(tmp_path):
@@ -391,7 +420,7 @@ def test_numbers_that_look_like_gaps_are_remarked_upon(tmp_path):
     assert len(told) == 2
     assert "column 'a' holds 9999 in 1 row, far from all" in told[0]
     assert "column 'c' holds -999 in 18 rows" in told[1]
-    assert "add --na -999" in told[1]
+    assert "add --read na=-999" in told[1]
 
 
 def test_a_file_is_known_by_its_sha256(tmp_path):

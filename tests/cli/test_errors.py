@@ -48,7 +48,9 @@ def cli(tmp_path, monkeypatch, capsys):
 
 def in_python(errors, shape="ellipsoid"):
     """What the command line should train."""
-    model = RobustLinearSVC(radius=1.0, error_shape=shape, random_state=0)
+    model = RobustLinearSVC(
+        radius=1.0, error_shape=shape, solver_options={"random_state": 0}
+    )
     model = make_robust_pipeline(StandardScaler(), model)
     return model.fit(X, Y, robustlinearsvc__X_err=errors)
 
@@ -85,8 +87,8 @@ def test_lopsided_boxes(cli, sign):
     """Lower errors may be negative numbers; scores are those of the values."""
     table(down=sign).to_csv("data.csv", index=False)
     refused = cli(f"{FIT} --errors auto", code=1).err
-    assert "--error-shape box" in refused
-    cli(f"{FIT} --errors auto --error-shape box --folds 0", code=0)
+    assert "--errors auto box" in refused
+    cli(f"{FIT} --errors auto box --folds 0", code=0)
     model = in_python((E, 2 * E), "box")
     rows = read_csv(cli("predict m.wideberth data.csv --scores").out)
     scores = [float(row["score well"]) for row in rows]
@@ -114,10 +116,10 @@ def test_values_without_an_error(cli):
     frame.to_csv("holes.csv", index=False)
     told = cli("fit holes.csv --target state --errors auto", code=1).err
     assert "row 5 (line 6), column 'temp'" in told
-    assert "--missing-errors" in told
-    command = "fit holes.csv --target state --errors auto --folds 0 --json"
+    assert "absent=exact" in told
+    command = "fit holes.csv --target state --folds 0 --json --errors auto"
     for rule in ("exact", "median", "share:0.05"):
-        out = cli(f"{command} --missing-errors {rule} --out {rule[:3]}.wideberth").out
+        out = cli(f"{command} absent={rule} --out {rule[:3]}.wideberth").out
         assert json.loads(out)["uncertainty"]["errors_filled_in"] == 1
     one = frame.iloc[[4, 5]]
     one.to_csv("one.csv", index=False)
@@ -145,11 +147,11 @@ def test_columns_that_look_like_errors_are_remarked_upon(cli):
 def test_path_and_choice(cli):
     """Radii are multiples of the errors."""
     told = cli(
-        "path data.csv --target state --errors auto --Cs 0.1 --radii 0.5 1 --json"
+        "path data.csv --target state --errors auto --C 0.1 --radius 0.5,1 --json"
     )
     lines = json.loads(told.out)["path"]
     assert [line["radius"] for line in lines] == [0.5, 1.0]
-    chosen = json.loads(cli(f"{FIT} --errors auto --cv --radii 0.5 1 --folds 2").out)
+    chosen = json.loads(cli(f"{FIT} --errors auto --radius 0.5,1 --folds 2").out)
     assert chosen["uncertainty"]["factor"] in (0.5, 1.0)
 
 
@@ -160,12 +162,11 @@ def test_path_and_choice(cli):
         ("--errors nothing.csv", 1, "is no file"),
         ("--errors short.csv", 1, "errors of 3 rows"),
         ("--errors few.csv", 1, "has no columns 'temp', 'size'"),
-        ("--error-shape box", 2, "--errors says where"),
-        ("--missing-errors exact", 2, "--errors says where"),
-        ("--errors auto --missing-errors 0.05", 2, "share:0.05"),
+        ("--errors auto absent=0.05", 2, "share:0.05"),
+        ("--errors auto bocks", 2, "'bocks' is not known; behind the place"),
         ("--errors auto --noise linf", 2, "both say"),
-        ("--errors auto --radius-units std", 2, "both say"),
-        ("--errors auto --missing-errors exact --memory 8GB", 2, "--memory"),
+        ("--errors auto --radius 1std", 2, "both say"),
+        ("--errors auto absent=exact --memory 8GB", 2, "--memory"),
         ("--errors few.csv --memory 8GB", 1, "--memory"),
     ],
 )

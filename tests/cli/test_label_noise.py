@@ -65,7 +65,7 @@ def fit(folder):
     return fit
 
 
-UGLY = ("ugly.csv", "--id", "patient", "--standardize", "--label-noise")
+UGLY = ("ugly.csv", "--id", "patient", "--standardize", "--ramp")
 
 
 def test_suspects_are_those_of_the_library_by_their_rows_in_the_file(fit):
@@ -107,7 +107,7 @@ def test_the_terminal_lists_the_first_and_a_file_all(fit, folder):
 
 
 def test_without_noise_distances_have_no_radius_to_count_in(folder):
-    asked = "fit whole.csv --target state --label-noise --folds 0 --force"
+    asked = "fit whole.csv --target state --ramp --folds 0 --force"
     said = run(asked, "--suspects", "s.csv", folder=folder)
     assert "distance\n" in said.stdout
     assert "ordinary linear SVM" not in said.stderr
@@ -134,7 +134,7 @@ def test_the_page_tells_what_to_check_and_what_is_proven(fit, folder):
 
 
 def test_no_suspects_are_plainly_none(fit, folder):
-    asked = ("clean.csv", "--label-noise", "--folds", "0")
+    asked = ("clean.csv", "--ramp", "--folds", "0")
     said = fit(*asked, "--suspects", "s.csv", words=True)
     assert "suspects   none: no row looks mislabelled\n" in said
     assert "left out   0 rows" in said
@@ -157,10 +157,10 @@ def test_where_labels_are_not_in_doubt_nothing_is_said(fit, folder):
 
 def test_the_ordinary_svm_beside_it_trusts_every_label(fit):
     X, y = bent()
-    models = fit("bent.csv", "--label-noise", "--starts", "2")["evaluation"]["models"]
+    models = fit("bent.csv", "--ramp")["evaluation"]["models"]
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     for name, model in {
-        "robust": RobustLinearSVC(radius=0.2, ramp=-1.0, starts=2),
+        "robust": RobustLinearSVC(radius=0.2, ramp=-1.0),
         "ordinary": RobustLinearSVC(),
     }.items():
         expected = cross_val_score(model, X, y, cv=folds)
@@ -169,7 +169,7 @@ def test_the_ordinary_svm_beside_it_trusts_every_label(fit):
 
 
 def test_data_in_pieces_counts_what_it_leaves_out(fit, monkeypatch):
-    asked = ("whole.csv", "--label-noise", "--folds", "0", "--tol", "1e-6")
+    asked = ("whole.csv", "--ramp", "--folds", "0", "--tol", "1e-6")
     whole, pieces = fit(*asked), fit(*asked, "--memory", "8GB")
     assert pieces["suspects"] == {"id": None, "found": None, "rows": None}
     left_out = [r["training"]["problems"][0]["descent"] for r in (whole, pieces)]
@@ -182,10 +182,9 @@ def test_data_in_pieces_counts_what_it_leaves_out(fit, monkeypatch):
 
 def test_the_ramp_is_chosen_as_the_library_chooses(fit):
     X, y = bent()
-    result = fit("bent.csv", "--label-noise", "--cv", "--ramps", "-50", "-0.5",
-                 "--folds", "3")  # fmt: skip
+    result = fit("bent.csv", "--C", "auto", "--ramp", "-50,-0.5", "--folds", "3")
     search = RobustLinearSVCCV(
-        12, [0.2], ramps=[-50.0, -0.5], tol=1e-4, random_state=0,
+        12, [0.2], ramps=[-50.0, -0.5], tol=1e-4, solver_options={"random_state": 0},
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
     ).fit(X, y)  # fmt: skip
     choice = result["choice"]
@@ -198,19 +197,16 @@ def test_the_ramp_is_chosen_as_the_library_chooses(fit):
 
 def test_a_level_of_the_ramp_says_that_labels_may_be_wrong(fit, folder):
     said = fit("whole.csv", "--folds", "0", "--ramp", "-0.5")
-    both = fit("whole.csv", "--folds", "0", "--ramp", "-0.5", "--label-noise")
-    assert said["model"] == both["model"]
-    assert said["suspects"] == both["suspects"]
     assert said["suspects"]["found"] == len(WRONG)
     assert said["request"]["label_noise"]
-    asked = "path whole.csv --target state --Cs 1 --radius 0.2 --ramps -50 -1"
+    asked = "path whole.csv --target state --C 1 --radius 0.2 --ramp -50,-1.0"
     rows = read_csv(run(asked, folder=folder).stdout)
     assert [row["left_out"] for row in rows] == ["0", "7"]
 
 
 def test_a_path_along_ramps_counts_rows_left_out(folder):
-    asked = "path whole.csv --target state --Cs 1 --radius 0.2"
-    found = run(asked, "--label-noise", "--ramps", "-50", "-1", folder=folder).stdout
+    asked = "path whole.csv --target state --C 1 --radius 0.2"
+    found = run(asked, "--ramp", "-50,-1.0", folder=folder).stdout
     rows = read_csv(found)
     assert [row["ramp"] for row in rows] == ["-50.0", "-1.0"]
     assert [row["left_out"] for row in rows] == ["0", "7"]
@@ -225,7 +221,7 @@ def test_suspects_of_replicates_bear_the_name_of_the_sample(fit, folder):
     text = as_csv((X[twice] + noise).round(3), y[twice], sample=names)
     (folder / "twice.csv").write_text(text)
     asked = "fit twice.csv --target state --replicates sample --folds 0 --json"
-    done = run(asked, "--label-noise", folder=folder)
+    done = run(asked, "--ramp", folder=folder)
     (one,) = json.loads(done.stdout)["suspects"]["rows"]
     assert (one["row"], one["id"]) == (15, "S7")
 
@@ -236,7 +232,7 @@ def test_more_classes_tell_what_each_leaves_out(folder):
     X = rng.normal(size=(90, 3)) + 6 * np.eye(3)[k]
     y = np.array(["a", "b", "c"])[np.where(np.arange(90) == 31, (k + 1) % 3, k)]
     (folder / "three.csv").write_text(as_csv(X.round(3), y))
-    asked = "fit three.csv --target state --radius 0.1 --label-noise --folds 0"
+    asked = "fit three.csv --target state --radius 0.1 --ramp --folds 0"
     said = run(asked, folder=folder).stdout
     assert "1 row looks mislabelled; check it first" in said
     assert re.search(r"^ +32 +c +b ", said, re.MULTILINE)
@@ -250,7 +246,7 @@ def test_a_class_that_the_model_gives_up_is_pointed_out(folder):
     y = np.where(rare, "rare", np.where(np.arange(60) % 2, "well", "ill"))
     (folder / "rare.csv").write_text(as_csv(X, y))
     # A constant classifier has the rare class at the margin −1, clearly below −0.5.
-    asked = "fit rare.csv --target state --label-noise --C 0.1 --folds 0 --json"
+    asked = "fit rare.csv --target state --ramp --C 0.1 --folds 0 --json"
     result = json.loads(run(asked, "--ramp", "-0.5", folder=folder).stdout)
     codes = {advice["code"]: advice["text"] for advice in result["warnings"]}
     assert "3 of 3 rows of the class rare" in codes["class-disbelieved"]
@@ -261,7 +257,7 @@ def test_the_limit_of_the_noise_is_that_of_the_rows_kept(fit, folder):
     kept = np.setdiff1d(np.arange(120), WRONG)
     (folder / "kept.csv").write_text(as_csv(X[kept], y[kept]))
     asked = ("--folds", "0", "--tol", "1e-6")
-    results = fit("whole.csv", "--label-noise", *asked), fit("kept.csv", *asked)
+    results = fit("whole.csv", "--ramp", *asked), fit("kept.csv", *asked)
     found, expected = (
         result["training"]["problems"][0]["critical_factor"] for result in results
     )
@@ -269,7 +265,7 @@ def test_the_limit_of_the_noise_is_that_of_the_rows_kept(fit, folder):
 
 
 def test_a_model_without_features_says_why(fit):
-    asked = ("whole.csv", "--label-noise", "--C", "1e-6", "--radius", "9")
+    asked = ("whole.csv", "--ramp", "--C", "1e-6", "--radius", "9")
     result = fit(*asked, "--folds", "0", code=3)
     codes = {advice["code"]: advice["text"] for advice in result["warnings"]}
     assert "noise, or rows left out, cover what separates" in codes["null-model"]
@@ -281,11 +277,9 @@ def test_a_model_without_features_says_why(fit):
 
 
 def test_a_model_file_keeps_the_ramp_and_the_suspects(fit, folder):
-    fit(
-        *UGLY, "--folds", "0", "--ramp", "-0.5", "--starts", "3", "--out", "m.wideberth"
-    )
+    fit(*UGLY, "--folds", "0", "--ramp", "-0.5", "--out", "m.wideberth")
     svc = load_model(folder / "m.wideberth").pipeline[-1]
-    assert (svc.ramp, svc.starts) == (-0.5, 3)
+    assert svc.ramp == -0.5
     assert len(svc.suspects_) >= len(WRONG)
     for command in ("predict", "certify"):
         run(command, "m.wideberth", "ugly.csv", "--json", folder=folder)
@@ -297,23 +291,17 @@ def test_a_model_file_keeps_the_ramp_and_the_suspects(fit, folder):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("fit t.csv --suspects s.csv", "--suspects is about labels that may be wrong"),
-        ("fit t.csv --starts 2", "--starts is about labels that may be wrong"),
-        ("fit t.csv --label-noise --ramp 1", "'1' must be a number ≤ 0"),
-        ("fit t.csv --label-noise --ramp nan", "'nan' must be a number ≤ 0"),
-        ("fit t.csv --label-noise --ramps -1 -2", "--ramps are for --cv"),
-        (
-            "fit t.csv --label-noise --starts 4",
-            "--starts: 4 is not known. Choose 1, 2 or 3",
-        ),
-        ("fit t.csv --label-noise --suspects -", "--suspects must be a file"),
-        ("fit t.csv --label-noise --missing model", "does not go with --label-noise"),
-        ("fit t.csv --ramp -1 --missing model", "does not go with --label-noise"),
+        ("fit t.csv --suspects s.csv", "--suspects lists labels that may be wrong"),
+        ("fit t.csv --ramp --ramp 1", "'1' must be a number ≤ 0"),
+        ("fit t.csv --ramp --ramp nan", "'nan' must be a number ≤ 0"),
+        ("fit t.csv --ramp --suspects -", "--suspects must be a file"),
+        ("fit t.csv --ramp --model measured", "trusts labels; leave out --ramp"),
+        ("fit t.csv --ramp -1 --model measured", "trusts labels; leave out --ramp"),
         ("fit t.csv --id a --drop a", "is named by both --id and --drop"),
-        ("fit t.csv --label-noise --suspects s.csv --memory 1GB", "the whole table"),
+        ("fit t.csv --ramp --suspects s.csv --memory 1GB", "the whole table"),
         (
-            "path t.csv --label-noise --ramps -2 -1 --radii 0 1",
-            "--radii and --ramps: a path varies one of them",
+            "path t.csv --ramp -2,-0.5 --radius 0,0.1",
+            "--radius and --ramp: a path varies one of them",
         ),
     ],
 )

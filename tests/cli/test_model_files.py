@@ -80,7 +80,9 @@ MODELS = {
     "binary": lambda: SVC(radius=0.1).fit(X, TWO),
     "three classes": lambda: SVC(radius=0.1).fit(X, np.array(["ä", "b", "c"])[THREE]),
     "numbers as classes": lambda: SVC().fit(X, np.where(TWO, 2.0, -1.0)),
-    "ramp": lambda: SVC(radius=0.1, ramp=-1.0, starts=2).fit(X, np.roll(TWO, 1)),
+    "ramp": lambda: SVC(radius=0.1, ramp=-1.0, solver_options={"starts": 2}).fit(
+        X, np.roll(TWO, 1)
+    ),
     "ramp, three classes": lambda: SVC(ramp=-0.5).fit(X, np.array(list("abc"))[THREE]),
     "box": lambda: SVC(noise="linf", radius=0.1, norm_penalty=0.5).fit(X, TWO),
     "budget": lambda: SVC(noise="l1", radius=0.1).fit(X, TWO),
@@ -103,11 +105,9 @@ MODELS = {
     ).fit(X, TWO),
 }
 POPULATIONS = {
-    "population": lambda: MeasuredSVC().fit(HOLES, THREE, X_err=ERRORS),
-    "one Gaussian": lambda: MeasuredSVC(n_components=1, probability=False).fit(
-        HOLES, TWO, X_err=ERRORS
-    ),
-    "chosen": lambda: MeasuredSVC(cv=3, Cs=(0.1, 1), probability=False).fit(X, TWO),
+    "population": lambda: MeasuredSVC(probability=True).fit(HOLES, THREE, X_err=ERRORS),
+    "one Gaussian": lambda: MeasuredSVC(n_components=1).fit(HOLES, TWO, X_err=ERRORS),
+    "chosen": lambda: MeasuredSVC(cv=3, Cs=(0.1, 1)).fit(X, TWO),
 }
 
 
@@ -199,7 +199,10 @@ def test_plain_values_come_back(value):
             pipeline(PCA(2), SVC()).fit(X, TWO),
             "no PCA; store it with joblib",
         ),
-        (SVC(random_state=np.random.RandomState(0)), "no RandomState"),
+        (
+            SVC(solver_options={"random_state": np.random.RandomState(0)}),
+            "no RandomState",
+        ),
         (MeasuredSVC(cv=StratifiedKFold(3)), "no StratifiedKFold"),
     ],
 )
@@ -235,7 +238,7 @@ PLAIN = "--drop a_err b_err c_err d_err sigma site"
 FITS = {
     "plain": f"t.csv --target y {PLAIN} count truth --radius 0.1",
     "whole numbers": f"t.csv --target count {PLAIN} truth y --standardize",
-    "truth": f"t.csv --target truth {PLAIN} count y --noise-scales s.csv --noise linf",
+    "truth": f"t.csv --target truth {PLAIN} count y --noise linf s.csv",
     "radii": "t.csv --target truth --drop a_err b_err c_err d_err site count y "
     "--radius-column sigma",
     "gaps": f"h.csv --target y {PLAIN} count truth --missing median --standardize",
@@ -243,14 +246,14 @@ FITS = {
     "--one-hot site --missing median --standardize --radius 0.1",
     "errors": "t.csv --target truth --drop sigma site count y --errors suffix:_err",
     "boxes": "t.csv --target truth --drop sigma site count y --errors suffix:_err "
-    "--error-shape box --standardize",
-    "doubt": f"t.csv --target truth {PLAIN} count y --label-noise --noise l1",
-    "choice": f"t.csv --target truth {PLAIN} count y --cv --radii 0 0.1",
+    "box --standardize",
+    "doubt": f"t.csv --target truth {PLAIN} count y --ramp --noise l1",
+    "choice": f"t.csv --target truth {PLAIN} count y --C auto --radius 0,0.1",
     "pieces": f"t.csv --target truth {PLAIN} count y --radius 0.1 --memory 1GB",
     "balanced": f"t.csv --target y {PLAIN} count truth --class-weight balanced",
     "population": "h.csv --target y --drop sigma site count truth --errors suffix:_err "
-    "--missing model",
-    "exact population": f"h.csv --target truth {PLAIN} count y --missing model --cv",
+    "--model measured",
+    "exact population": f"h.csv --target truth {PLAIN} count y --model measured --C auto",
 }
 
 
@@ -263,7 +266,7 @@ def test_what_fit_writes_is_what_it_trained(tables, name, monkeypatch):
         return dump_model(model)
 
     monkeypatch.setattr(fit_command, "dump_model", keep)
-    folds = "--folds 2" if "--cv" in FITS[name] else "--folds 0"
+    folds = "--folds 2" if "auto" in FITS[name] else "--folds 0"
     command = f"fit {FITS[name]} {folds} --out m.wideberth --force"
     run(command, folder=tables)
     read = open_model(tables / "m.wideberth")
@@ -274,7 +277,7 @@ def test_what_fit_writes_is_what_it_trained(tables, name, monkeypatch):
     assert (read.radius_factor, read.errors) == (model.radius_factor, model.errors)
     assert (read.fills_gaps, read.gives_verdicts) == (
         "h.csv" in command,
-        "model" in command,
+        "measured" in command,
     )
     same(read.origin, model.origin)
     assert dump_model(read) == (tables / "m.wideberth").read_bytes()

@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from commands import run
 from html_tables import tables_of
 from recomputed import CHECKS, Case, Noise
-from wideberth import Box, RobustLinearSVCCV, radius_from_std
+from wideberth import Box, RobustLinearSVCCV
 from wideberth.cli.model import load_model
-from wideberth.measurement.radius import scales_from_replicates
+from wideberth.measurement.radius import noise_from_replicates
 
 TARGET = "state"
 
@@ -66,7 +66,7 @@ def noise_scales():
     scales = np.array([0.5, 1.5, 4.0])
     text = "name,scale\n" + "\n".join(map("{},{}".format, names, scales))
     return Case(
-        frame, "--noise-scales scales.csv --radius 0.3", names, X, y, radius=0.3,
+        frame, "--noise scales.csv --radius 0.3", names, X, y, radius=0.3,
         noise=Noise(scales), given=scales, scales=True, files={"scales.csv": text},
     )  # fmt: skip
 
@@ -75,7 +75,7 @@ def tolerances_of_many_features():
     X, y, names, frame = measurements(d=60, n=80)
     scales = np.linspace(0.02, 0.05, 60).round(4)
     text = "name,scale\n" + "\n".join(map("{},{}".format, names, scales))
-    words = "--noise linf --noise-scales scales.csv --norm-penalty 2 --folds 3"
+    words = "--noise linf scales.csv --norm-penalty 2 --folds 3"
     return Case(
         frame, words, names, X, y, radius=1.0, noise=Noise(scales, "linf"),
         given=Box(scales), scales=True, files={"scales.csv": text}, folds=3,
@@ -113,7 +113,7 @@ def wrong_labels():
     frame[TARGET], frame["who"] = y, [f"p{i}" for i in range(90)]
     ids = frame["who"].to_numpy()
     return Case(
-        frame, "--label-noise --ramp -0.5 --id who --radius 0.1", names, X, y, ids=ids,
+        frame, "--ramp --ramp -0.5 --id who --radius 0.1", names, X, y, ids=ids,
         radius=0.1, settings={"ramp": -0.5},
     )  # fmt: skip
 
@@ -123,12 +123,12 @@ def chosen_by_cross_validation():
 
     def choose(X, y):
         search = RobustLinearSVCCV(
-            12, [0.5, 1.0], random_state=0, refit=False,
+            12, [0.5, 1.0], solver_options={"random_state": 0, "refit": False},
             cv=StratifiedKFold(3, shuffle=True, random_state=0),
         ).fit(X, y, radius=0.6)  # fmt: skip
         return search.C_, search.radius_
 
-    words = "--cv --radii 0.5 1 --radius 0.6 --folds 3"
+    words = "--C auto --radius 0.3,0.6 --folds 3"
     return Case(frame, words, names, X, y, radius=0.6, choose=choose, folds=3)
 
 
@@ -146,9 +146,7 @@ def replicates():
     read = (X[who] + rng.normal(size=(len(who), 3)) * [0.2, 0.4, 1.0]).round(3)
     frame = pd.DataFrame(read, columns=names).assign(who=who, **{TARGET: y[who]})
     groups = [read[who == k] for k in range(60)]
-    scales = scales_from_replicates([group for group in groups if len(group) > 1])
-    counts = np.array([len(group) for group in groups])
-    radii = radius_from_std(1.0, 3, noise=scales) * np.sqrt(1 + 1 / counts)
+    scales, radii = noise_from_replicates(groups)
     return Case(
         frame, "--replicates who", names, np.array([g.mean(axis=0) for g in groups]), y,
         kept=np.searchsorted(who, np.arange(60)), ids=np.arange(60).astype(str),
@@ -166,7 +164,7 @@ def true_values(classes):
     for j, name in enumerate(names):
         frame[f"{name}_err"] = np.where(np.isnan(X[:, j]), np.nan, E[:, j])
     E[np.isnan(X)] = 0
-    words = "--missing model --errors suffix:_err --folds 3"
+    words = "--model measured --errors suffix:_err --folds 3"
     steps = SimpleImputer(strategy="median"), StandardScaler()
     given = {"errors": E, "measured": True, "steps": steps, "folds": 3}
     return Case(frame, words, names, X, y, **given)

@@ -19,7 +19,7 @@ from wideberth import RobustLinearSVC
 from wideberth.cli import evaluation, output
 from wideberth.cli.model import load_model
 from wideberth.cli.prepare import moments
-from wideberth.data.numbers import day_number
+from wideberth.data.columnar import day_number
 
 N = 150
 SITES = ["Rome", "Paris", "Oslo", "Bonn", "Brno", "Cork", "Graz"]
@@ -109,7 +109,7 @@ def test_categories_stay_sparse_in_every_fit(folder, monkeypatch):
     monkeypatch.setattr(RobustLinearSVC, "_fit", spy)
     folder["mass"] = [None if k % 9 == 0 else m for k, m in enumerate(folder["mass"])]
     write("lab.csv", folder)
-    command = "fit lab.csv --target state --one-hot auto --dates day --standardize"
+    command = "fit lab.csv --target state --one-hot auto --read dates=day --standardize"
     run(f"{command} --missing median --radius 0.1 --folds 2 --json")
     assert len(seen) >= 3
     assert set(seen) == {(True, 3 + 1 + 7 + 6)}
@@ -178,7 +178,7 @@ def test_all_columns_of_text_are_named_at_once(folder):
         assert "columns 'site', 'kit' and 'day' hold text" in told
         assert "--drop site kit day" in told
         assert "--one-hot auto" in told
-    assert "--dates day" in fit("lab.csv", code=1)
+    assert "--read dates=day" in fit("lab.csv", code=1)
 
 
 def test_a_column_of_numbers_with_a_word_on_top_is_no_category(folder):
@@ -190,7 +190,7 @@ def test_a_column_of_numbers_with_a_word_on_top_is_no_category(folder):
 
 
 def test_pieces_take_weights_and_dates_and_refuse_categories(folder):
-    command = "lab.csv --drop site kit --dates day --weight-column w --radius 0.1"
+    command = "lab.csv --drop site kit --read dates=day --weight-column w --radius 0.1"
     whole, pieces = fit(command), fit(f"{command} --memory 8GB")
     assert weights(pieces) == pytest.approx(weights(whole), abs=1e-3)
     told = run("fit lab.csv --target state --one-hot auto --memory 8GB", code=2).stderr
@@ -211,14 +211,14 @@ def test_dates_are_days(folder):
     for name in ("lab.csv", "lab.parquet"):
         write(name, folder | {"day": days.astype("datetime64[D]").tolist()})
         how = "--drop site kit w --standardize --radius 0.1 --out m.wideberth --force"
-        dated = fit(f"{name} --dates day {how}")
+        dated = fit(f"{name} --read dates=day {how}")
         assert weights(dated) == pytest.approx(weights(fit(f"days.csv {how}")))
-        fit(f"{name} --dates day {how}")
+        fit(f"{name} --read dates=day {how}")
         assert run(f"predict m.wideberth {name}").stdout.count("\n") == N + 1
 
 
 def test_what_is_no_date_is_shown(folder):
-    told = fit("lab.csv --one-hot kit --dates site day --drop w", code=1)
+    told = fit("lab.csv --one-hot kit --read dates=site,day --drop w", code=1)
     first = folder["site"][0]
     assert f"lab.csv, row 1 (line 2), column 'site': '{first}' is not a date" in told
 
@@ -233,7 +233,7 @@ def test_a_weight_counts_a_row_as_often(folder):
     once = fit(f"lab.csv {how} --weight-column w")
     often = fit(f"often.csv {how.replace('day', 'day w')}")
     assert weights(once) == pytest.approx(weights(often), abs=1e-5)
-    path = "--Cs 1 --points 1"
+    path = "--C 1 --points 1"
     tables = [
         run(f"path {name} --target state {how} {path} {more}").stdout
         for name, more in (("lab.csv", "--weight-column w"), ("often.csv", "--drop w"))
@@ -257,10 +257,10 @@ MISTAKES = {
     "fit lab.cvs --target state": "lab.cvs: there is no such file; did you mean 'lab.csv'?",
     "fit lab.csv --target state --standardise": "did you mean --standardize?",
     "fit lab.csv --target state --radus 0.1": "there is no option --radus; did you mean",
-    "fit lab.csv --target state --radius 0,1": "write 0.1, with a point",
-    "fit lab.csv --target state --noise lin": "did you mean 'linf'? Choose l2, linf or l1.",
+    "fit lab.csv --target state --radius 0,1": "write 0.1, or 0.0,1.",
+    "fit lab.csv --target state --noise lin": "'lin' is no shape and no file; did you mean linf?",
     "fti lab.csv --target state": "did you mean 'fit'?",
-    "fit lab.csv --target state --noise-scales few.csv --one-hot auto --dates day":
+    "fit lab.csv --target state --noise few.csv --one-hot auto --read dates=day":
         "wideberth: few.csv has no scale for",
     "fit lab.csv --target state --one-hot auto --drop day w --errors bad.csv":
         "wideberth: bad.csv: row 1 (line 2), column 'mass' is -1",
@@ -311,7 +311,7 @@ def test_mistakes_do_not_wait_for_libraries(folder, words, absent):
 
 def test_what_cross_validation_chose_is_said(folder):
     command = "fit lab.csv --target state --drop site kit day w --standardize --folds 2"
-    said = run(f"{command} --cv --radii 0 0.1 0.2").stdout
+    said = run(f"{command} --C auto --radius 0,0.1,0.2").stdout
     score = r"0\.\d{3}"
     assert re.search(
         rf"chosen     C \S+ and radius \S+: accuracy {score} on rows left out", said

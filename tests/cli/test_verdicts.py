@@ -1,4 +1,4 @@
-"""`--missing model` on the command line: errors and gaps in, verdicts and worth out."""
+"""`--model measured` on the command line: errors and gaps in, verdicts and worth out."""
 
 import json
 import re
@@ -50,13 +50,13 @@ def cli(tmp_path, monkeypatch, capsys):
     return run
 
 
-FIT = "fit data.csv --target kind --missing model --force --out m.wideberth --json"
+FIT = "fit data.csv --target kind --model measured --force --out m.wideberth --json"
 ERRORS = "--errors suffix:_err"
 
 
 def in_python(rows=TWO, **settings):
     """What the command line should train."""
-    model = MeasuredSVC(probability=False, random_state=0, **settings)
+    model = MeasuredSVC(random_state=0, **settings)
     return model.fit(X[rows], LABELS[rows], X_err=np.nan_to_num(E[rows]))
 
 
@@ -133,7 +133,7 @@ def test_worth_and_report(cli):
         assert heading in page
     assert result["worth"]["sentence"].startswith("A model of the errors")
     assert "<strong>A model of the errors" in page
-    told = cli(f"fit data.csv --target kind --missing model {ERRORS} --folds 2").out
+    told = cli(f"fit data.csv --target kind --model measured {ERRORS} --folds 2").out
     assert told.startswith("verdict    A model of the errors ")
     assert re.search(r"verdicts +\d+ certain, \d+ doubtful at 95 % confidence", told)
 
@@ -143,11 +143,11 @@ def test_a_population_that_does_not_fit_is_told_with_the_names_of_its_columns(cl
     far = np.where(np.arange(len(frame)) % 10 == 0, 40.0, 1.0)
     frame["temp"] = frame["temp"] * far
     frame.to_csv("far.csv", index=False)
-    how = f"fit far.csv --target kind --missing model {ERRORS} --folds 0"
+    how = f"fit far.csv --target kind --model measured {ERRORS} --folds 0"
     said = r"does not fit these measurements: [^.]* in column temp"
     assert re.search(said, " ".join(cli(f"{how} --report r.html").err.split()))
     assert re.search(said, Path("r.html").read_text(encoding="utf-8"))
-    plain = cli(f"fit data.csv --target kind --missing model {ERRORS} --folds 0").err
+    plain = cli(f"fit data.csv --target kind --model measured {ERRORS} --folds 0").err
     assert "does not fit" not in plain
 
 
@@ -195,7 +195,7 @@ def test_gaps_alone_and_lopsided_errors(cli):
     result = json.loads(cli(f"{FIT} --drop {' '.join(map(repr, marked()))}").out)
     assert result["uncertainty"]["errors"] is None
     assert "A model of the gaps" in fit_page(result)
-    model = MeasuredSVC(probability=False, random_state=0).fit(X[TWO], LABELS[TWO])
+    model = MeasuredSVC(random_state=0).fit(X[TWO], LABELS[TWO])
     found = read_csv(cli("predict m.wideberth data.csv").out)
     np.testing.assert_allclose(
         [float(row["chance"]) for row in found], model.verdict(X[TWO]).chance, atol=1e-6
@@ -219,8 +219,8 @@ def marked():
 
 
 def test_choice_of_c_and_radius(cli):
-    """`--cv` chooses C, and the radius among those given."""
-    result = json.loads(cli(f"{FIT} {ERRORS} --cv --radii 0 1 --folds 2").out)
+    """C is chosen, and the radius among those given."""
+    result = json.loads(cli(f"{FIT} {ERRORS} --C auto --radius 0,1.0 --folds 2").out)
     choice = result["choice"]
     scores = np.array(choice["scores"])
     assert scores.shape == (2, len(choice["Cs"]))
@@ -236,14 +236,14 @@ def test_choice_of_c_and_radius(cli):
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("fit data.csv --target kind --missing model --memory 1GB", "--memory"),
-        ("fit data.csv --target kind --missing model --noise linf", "--noise"),
-        ("fit data.csv --target kind --missing model --tol 0.1", "--tol"),
+        ("fit data.csv --target kind --model measured --memory 1GB", "--memory"),
+        ("fit data.csv --target kind --model measured --noise linf", "--noise"),
+        ("fit data.csv --target kind --model measured --tol 0.1", "--tol"),
         (
-            f"fit data.csv --target kind --missing model {ERRORS} --error-shape box",
-            "--error-shape",
+            f"fit data.csv --target kind --model measured {ERRORS} box",
+            "--errors … box",
         ),
-        ("path data.csv --target kind --missing model", "for fit"),
+        ("path data.csv --target kind --model measured", "--model"),
     ],
 )
 def test_what_is_refused(cli, command, told, capsys):
@@ -257,10 +257,10 @@ def test_other_models_give_no_verdicts(cli):
     """They say so where a confidence is asked for; sparse data has no gaps."""
     cli(f"fit data.csv --target kind {ERRORS} --folds 0 --out o.wideberth")
     told = cli("predict o.wideberth data.csv --confidence 0.9", code=1).err
-    assert "--missing model" in told
+    assert "--model measured" in told
     with open("s.libsvm", "w") as file:
         file.write("1 1:2 2:1\n2 1:1\n" * 9)
-    assert "sparse" in cli("fit s.libsvm --missing model", code=1).err
+    assert "sparse" in cli("fit s.libsvm --model measured", code=1).err
 
 
 def test_missing_categories_are_gaps_and_rare_values_are_named(cli):

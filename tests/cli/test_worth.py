@@ -17,10 +17,10 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from commands import as_csv, run, two_classes
 from wideberth import RobustLinearSVC, robust_scorer
 from wideberth.cli import evaluation
-from wideberth.cli.commands import FitOptions
 from wideberth.cli.gain import paired_gain, tell_points
 from wideberth.cli.leaks import find_leaks, separation
 from wideberth.cli.model import load_model
+from wideberth.cli.options import FitOptions, Radii
 from wideberth.cli.page import fit_page
 from wideberth.cli.prepare import Columns, PreparedRows
 from wideberth.cli.uncertainty import Uncertainty
@@ -137,7 +137,7 @@ def test_balanced_classes_are_judged_and_tuned_by_balanced_accuracy(rare, tmp_pa
 @pytest.mark.parametrize("noise", [(), ("--score-radius", 0.5)])
 def test_a_choice_among_balanced_models_is_by_balanced_accuracy(rare, tmp_path, noise):
     X, y = rare
-    words = ("--class-weight", "balanced", "--cv", "--radius", 0.4, "--folds", 3)
+    words = ("--class-weight", "balanced", "--C", "auto", "--radius", 0.4, "--folds", 3)
     result, _ = fit(tmp_path, as_csv(X, y), *words, *noise)
     choice = result["choice"]
     assert choice["measure"] == "balanced accuracy"
@@ -326,9 +326,9 @@ def test_the_sentence_is_one_and_the_same_everywhere(tmp_path):
     ("arguments", "told"),
     [
         ((), "This is an ordinary SVM"),
-        (("--cv",), "This is an ordinary SVM"),
+        (("--C", "auto"), "This is an ordinary SVM"),
         (("--radius", 0.2, "--folds", 0), "Whether robustness paid is not known"),
-        (("--label-noise",), "Doubting labels"),
+        (("--ramp",), "Doubting labels"),
         (("--norm-penalty", 1, "--radius", 0.1), "Robustness and the norm penalty"),
     ],
 )
@@ -343,18 +343,18 @@ def test_it_speaks_of_what_was_asked_for(tmp_path, arguments, told):
 
 def test_noise_is_that_which_was_asked_for_whatever_was_chosen(tmp_path):
     X, y = two_classes(80)
-    words = ("--radius", 0.5, "--cv", "--radii", 0, "--folds", 3)
+    words = ("--radius", 0, "--C", "auto", "--folds", 3)
     result, _ = fit(tmp_path, as_csv(X, y), *words)
     assert result["worth"]["sentence"].startswith("This is an ordinary SVM")
     assert result["evaluation"]["gains"] == {}
-    words = ("--radius", 0.5, "--cv", "--radii", 0, 1, "--folds", 3)
+    words = ("--radius", "0,0.5", "--score-radius", 0.5, "--folds", 3)
     result, _ = fit(tmp_path, as_csv(X, y), *words)
     assert result["uncertainty"]["asked"] == 0.5
     chosen = result["choice"]["factor"] == 0
     assert ("chose radius 0" in result["worth"]["sentence"]) == chosen
     assert "under the worst noise, radius 0.5" in fit_page(result)
     asked = evaluation.asked_radius
-    options = FitOptions(data="", target="", cv=True, radii=(0.0, 2.0))
+    options = FitOptions(data="", target="", radius=Radii((0.0, 2.0)))
     unit = Uncertainty(1.0, "l2", "", unit_radius=True)
     assert asked(options, unit, Uncertainty(0.0, "l2", "")) == 2
     assert asked(options, unit, Uncertainty(0.7, "l2", "")) == 0.7
@@ -422,7 +422,7 @@ def test_rows_flip_where_the_worst_noise_says_so(tmp_path):
     y[X[:, 0] > 2.5] = "gone"
     scales = [0.5, 1.0, 4.0]
     (tmp_path / "s.csv").write_text("\n".join(map(str, scales)))
-    words = ("--standardize", "--noise-scales", "s.csv", "--radius", 0.3)
+    words = ("--standardize", "--noise", "s.csv", "--radius", 0.3)
     result, _ = fit(
         tmp_path, as_csv(X, y), *words, "--folds", 0, "--out", "m.wideberth"
     )

@@ -73,7 +73,7 @@ def test_frames_and_empty_partitions(data):
     parts = dd.from_pandas(frame, npartitions=5)
     parts = dd.concat([parts, parts[parts.x0 > 100]])
     features = parts[[f"x{j}" for j in range(D)]]
-    options = OPTIONS | {"tol": 1e-8}
+    options = {"C": OPTIONS["C"], "tol": 1e-8}
     model = RobustLinearSVC(**options).fit(features, parts["label"], radius=parts["r"])
     expected = RobustLinearSVC(**options).fit(
         frame.iloc[:, :D], frame["label"], radius=radius

@@ -164,7 +164,7 @@ def test_a_high_index_takes_no_memory_for_what_is_below(here):
 @pytest.mark.parametrize("encoding", ["undefined", "utf-16", "punycode"])
 def test_text_that_a_codec_cannot_read(here, encoding):
     Path("b.csv").write_bytes(b"a,y\n1,p\n0.5,\xe9\n")
-    with pytest.raises(DataError, match="--encoding latin-1"):
+    with pytest.raises(DataError, match="--read encoding=latin-1"):
         open_table("b.csv", Request("y", ("y",)), Format(encoding=encoding))
 
 

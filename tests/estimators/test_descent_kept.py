@@ -45,7 +45,7 @@ def test_a_search_at_the_end_of_a_pipeline_suspects_the_same_rows(data):
 
 def test_a_model_keeps_how_it_got_there_and_forgets_it(data):
     X, y = data
-    model = RobustLinearSVC(ramp=-0.5, starts=2).fit(X, y)
+    model = RobustLinearSVC(ramp=-0.5, solver_options={"starts": 2}).fit(X, y)
     found = solve(X, y == "yes", ramp=-0.5, starts=2, tol=model.tol).descent
     (kept,) = model.descent_
     assert kept["left_out"] == found.left_out.sum() >= len(WRONG)

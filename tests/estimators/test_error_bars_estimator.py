@@ -21,6 +21,7 @@ from wideberth import (
     RobustLinearSVCCV,
     critical_radius,
     make_robust_pipeline,
+    robust_scorer,
     solve,
 )
 from wideberth.estimators.training_data import RowsInMemory, binary_problems
@@ -151,7 +152,7 @@ def test_more_classes_are_one_problem_each(kind):
 
 
 def test_what_a_fit_leaves_goes_on_working():
-    model = RobustLinearSVC(warm_start=True).fit(X, Y, X_err=E)
+    model = RobustLinearSVC(solver_options={"warm_start": True}).fit(X, Y, X_err=E)
     assert model.fit(X, Y, X_err=E).converged_.all()
     again = pickle.loads(pickle.dumps(model))
     assert again.robust_score(X, Y, X_err=E) == model.robust_score(X, Y, X_err=E)
@@ -316,7 +317,12 @@ def test_a_search_slices_errors_like_samples(kind, labels):
     errors, shape = KINDS[kind]
     cv, frame = StratifiedKFold(3), data_of(kind)
     search = RobustLinearSVCCV(
-        [0.1, 1.0], [0.5, 1.0], error_shape=shape, cv=cv, scoring_radius=1.0, tol=1e-7
+        [0.1, 1.0],
+        [0.5, 1.0],
+        error_shape=shape,
+        cv=cv,
+        scoring=robust_scorer(1.0),
+        tol=1e-7,
     ).fit(frame, labels, X_err=errors)
     for s, (train, test) in enumerate(cv.split(X, labels)):
         part, rest = rows_of(kind, train)[0], rows_of(kind, test)[0]
@@ -404,7 +410,7 @@ def test_errors_are_routed_through_pipelines_and_searches(kind, asked):
         ).fit(frame, Y, X_err=errors)
         np.testing.assert_allclose(scored["test_score"], own.scores_[0, 0])
         expected = RobustLinearSVCCV(
-            [1.0], [1.0], error_shape=shape, cv=cv, tol=1e-7, scoring_radius=1.0
+            [1.0], [1.0], error_shape=shape, cv=cv, tol=1e-7, scoring=robust_scorer(1.0)
         ).fit(frame, Y, X_err=errors)
         np.testing.assert_allclose(own.scores_, expected.scores_)
 
@@ -414,7 +420,7 @@ def test_a_search_of_pairs_has_scorers_see_the_middles():
         options = {"error_shape": "box", "cv": 3, "tol": 1e-7}
         search = RobustLinearSVCCV([1.0], scoring=RobustScorer(), **options)
         search.fit(X, Y, X_err=(E, UP))
-        by_radius = RobustLinearSVCCV([1.0], scoring_radius=1.0, **options)
+        by_radius = RobustLinearSVCCV([1.0], scoring=robust_scorer(1.0), **options)
         by_radius.fit(X, Y, X_err=(E, UP))
     np.testing.assert_allclose(search.scores_, by_radius.scores_)
 

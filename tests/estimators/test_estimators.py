@@ -76,7 +76,9 @@ def test_radius_zero_is_the_linear_svm_of_libsvm(load, C):
 @pytest.mark.parametrize("load", [digits, two_classes, a9a_part])
 def test_radius_zero_is_the_hinge_svm_of_liblinear(load, C):
     X, y = load()
-    mine = RobustLinearSVC(C=C, tol=1e-10, intercept_penalty=1.0).fit(X, y)
+    mine = RobustLinearSVC(
+        C=C, tol=1e-10, solver_options={"intercept_penalty": 1.0}
+    ).fit(X, y)
     theirs = LinearSVC(loss="hinge", C=C, tol=1e-8, max_iter=1_000_000, random_state=0)
     expected = theirs.fit(X, y).decision_function(X)
     error = np.abs(mine.decision_function(X) - expected).max()
@@ -88,10 +90,14 @@ def test_intercept_penalty_stands_for_intercept_scaling():
     theirs = LinearSVC(
         loss="hinge", intercept_scaling=4.0, tol=1e-9, max_iter=1_000_000, C=0.01
     ).fit(X + 1, y)
-    mine = RobustLinearSVC(C=0.01, tol=1e-10, intercept_penalty=1 / 16).fit(X + 1, y)
+    mine = RobustLinearSVC(
+        C=0.01, tol=1e-10, solver_options={"intercept_penalty": 1 / 16}
+    ).fit(X + 1, y)
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
     np.testing.assert_allclose(mine.intercept_, theirs.intercept_, atol=1e-4)
-    heavy = RobustLinearSVC(C=0.01, intercept_penalty=1e6).fit(X + 1, y)
+    heavy = RobustLinearSVC(C=0.01, solver_options={"intercept_penalty": 1e6}).fit(
+        X + 1, y
+    )
     assert abs(heavy.intercept_[0]) < 1e-3 < abs(mine.intercept_[0])
     none = RobustLinearSVC(C=0.01, fit_intercept=False).fit(X + 1, y)
     np.testing.assert_array_equal(none.intercept_, [0.0])
@@ -274,8 +280,9 @@ def many_equal_rows(seed=0, n=5_000, kinds=200):
 def test_classes_that_share_the_data_are_solved_as_each_by_itself(wrap, penalty):
     X, y, weights = many_equal_rows()
     params = {"C": 0.01, "tol": 1e-7, "fit_intercept": penalty is not None}
-    params |= {"intercept_penalty": penalty or 0.0, "random_state": 0}
-    model = RobustLinearSVC(radius={0: 0.0, 1: 0.1, 2: 0.2}, **params)
+    own = {"intercept_penalty": penalty or 0.0, "random_state": 0}
+    radius = {0: 0.0, 1: 0.1, 2: 0.2}
+    model = RobustLinearSVC(radius=radius, solver_options=own, **params)
     model.fit(wrap(X), y, sample_weight=weights)
     assert model.converged_.all()
     alphas = np.zeros((3, len(y)))
@@ -286,7 +293,7 @@ def test_classes_that_share_the_data_are_solved_as_each_by_itself(wrap, penalty)
     ):
         signs = np.where(y == k, 1.0, -1.0)
         given = {"sample_weight": weights, "radius": radius}
-        alone = solve(X, signs, **given, **params)
+        alone = solve(X, signs, **given, **params, **own)
         np.testing.assert_allclose(w, alone.w, atol=1e-3)
         problem = Problem.from_data(X, signs, C=0.01, **given, intercept=penalty)
         value = problem.at(w, b).value
@@ -352,7 +359,7 @@ def test_the_problems_of_a_fitted_model_have_its_objectives():
     model = RobustLinearSVC(
         radius={0: 0.1, 1: 0.0, 2: 0.02},
         class_weight="balanced",
-        intercept_penalty=0.5,
+        solver_options={"intercept_penalty": 0.5},
         norm_penalty=0.5,
     ).fit(X, y)
     data = training_data.RowsInMemory(X, y, radius=model.radius_)
@@ -406,7 +413,9 @@ def test_a_feature_counts_where_some_class_weighs_it():
 
 def test_a_sparse_model_answers_as_the_dense_one_does():
     X, y = two_classes()
-    model = RobustLinearSVC(radius=0.1, noise="linf", warm_start=True).fit(X, y)
+    model = RobustLinearSVC(
+        radius=0.1, noise="linf", solver_options={"warm_start": True}
+    ).fit(X, y)
     dense = clone(model).fit(X, y)
     assert sp.issparse(model.sparsify().coef_)
     sent = pickle.loads(pickle.dumps(model))
@@ -543,14 +552,14 @@ def test_screening_is_reported_and_was_right():
     assert report["removed"] + report["saturated"] <= 1
     assert len(model.support_) <= (1 - report["removed"]) * len(y) + 1e-9
     assert report["trace"][-1]["gap"] == pytest.approx(model.dual_gap_[0], abs=1e-9)
-    off = RobustLinearSVC(radius=0.05, screening=None).fit(X, y)
+    off = RobustLinearSVC(radius=0.05, solver_options={"screening": None}).fit(X, y)
     assert off.screening_[0]["removed"] == 0
     same_model(off, model, rtol=1e-4)
 
 
 def test_classes_in_parallel_are_the_same():
     X, y = digits()
-    options = {"radius": 0.1, "random_state": 0}
+    options = {"radius": 0.1, "solver_options": {"random_state": 0}}
     alone = RobustLinearSVC(**options).fit(X, y)
     same_model(alone, RobustLinearSVC(n_jobs=2, **options).fit(X, y), rtol=1e-6)
     for backend in ("loky", "multiprocessing"):
@@ -560,12 +569,14 @@ def test_classes_in_parallel_are_the_same():
 
 def test_a_warm_start_at_the_solution_has_nothing_to_do():
     X, y = digits()
-    model = RobustLinearSVC(radius=0.05, warm_start=True, tol=1e-7).fit(X, y)
+    model = RobustLinearSVC(
+        radius=0.05, solver_options={"warm_start": True}, tol=1e-7
+    ).fit(X, y)
     cold = clone(model).fit(X, y)
     model.fit(X, y)
     assert model.n_iter_.sum() == 0
     model.set_params(C=1.5).fit(X, y)
-    same_model(model, cold.set_params(C=1.5, warm_start=False).fit(X, y), rtol=1e-3)
+    same_model(model, cold.set_params(C=1.5, solver_options=None).fit(X, y), rtol=1e-3)
     model.set_params(radius=0.0)
     model.fit(X[:500, :30], y[:500])  # other features: from scratch, without a word
     assert model.coef_.shape == (10, 30)
@@ -574,9 +585,9 @@ def test_a_warm_start_at_the_solution_has_nothing_to_do():
 def test_limits_are_kept_and_said():
     X, y = digits()
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
-        RobustLinearSVC(max_iter=2).fit(X, y == 3)
+        RobustLinearSVC(solver_options={"max_iter": 2}).fit(X, y == 3)
     with pytest.warns(ConvergenceWarning, match="raise max_seconds") as said:
-        hasty = RobustLinearSVC(max_seconds=1e-6).fit(X, y)
+        hasty = RobustLinearSVC(solver_options={"max_seconds": 1e-6}).fit(X, y)
     assert np.isfinite(hasty.coef_).all()
     # w = 0 for want of time is not the best model.
     assert not [note for note in said if note.category is NullModelWarning]
@@ -584,7 +595,7 @@ def test_limits_are_kept_and_said():
 
 def test_verbose_prints_certified_points(capsys):
     X, y = IRIS
-    RobustLinearSVC(verbose=1).fit(X, np.array(["a", "b", "c"])[y])
+    RobustLinearSVC(solver_options={"verbose": 1}).fit(X, np.array(["a", "b", "c"])[y])
     printed = capsys.readouterr().out
     for label in "abc":
         assert f"[RobustLinearSVC] {label}: iteration" in printed
@@ -603,21 +614,28 @@ BAD = [
     ({"noise": "l3"}, {}, "noise='l3'"),
     ({"noise": np.ones(3)}, {}, r"noise gives scales of shape \(3,\)"),
     (
-        {"intercept_penalty": -1.0},
+        {"solver_options": {"intercept_penalty": -1.0}},
         {},
         "intercept_penalty=-1.0 must be one finite number ≥ 0",
     ),
-    ({"fit_intercept": False, "intercept_penalty": 1.0}, {}, "intercept_penalty=1.0"),
+    (
+        {"fit_intercept": False, "solver_options": {"intercept_penalty": 1.0}},
+        {},
+        "intercept_penalty=1.0",
+    ),
     ({"norm_penalty": -1.0}, {}, "norm_penalty=-1.0 must be one finite number ≥ 0"),
     ({"class_weight": "even"}, {}, "class_weight='even'"),
     ({"class_weight": {0: -1.0}}, {}, "class_weight per class is -1.0"),
     ({}, {"sample_weight": np.full(150, -1.0)}, "sample_weight is -1.0"),
     ({}, {"sample_weight": np.ones((150, 2))}, "sample_weight has shape"),
-    ({"solver": "sgd"}, {}, "solver='sgd'"),
-    ({"screening": "ball"}, {}, "screening='ball'"),
+    ({"solver_options": {"solver": "sgd"}}, {}, "solver='sgd'"),
+    ({"solver_options": {"screening": "ball"}}, {}, "screening='ball'"),
     ({"tol": 0.0}, {}, "tol=0.0"),
-    ({"max_iter": 0}, {}, "max_iter=0"),
-    ({"max_seconds": -1}, {}, "max_seconds=-1"),
+    ({"solver_options": {"max_iter": 0}}, {}, "max_iter=0"),
+    ({"solver_options": {"max_seconds": -1}}, {}, "max_seconds=-1"),
+    ({"solver_options": {"max_itr": 5}}, {}, "did you mean 'max_iter'"),
+    ({"solver_options": {"refit": False}}, {}, "solver_options has 'refit'"),
+    ({"solver_options": "newton"}, {}, "solver_options='newton' must be a dict"),
 ]
 
 
@@ -698,7 +716,7 @@ def test_per_sample_radii_are_cut_to_the_folds(routed):
         best = RobustLinearSVC(C=search.best_params_["robustlinearsvc__C"])
         same_model(search.best_estimator_[-1], best.fit(scale(X), y, radius=radii))
         both = {f"{prefix}radius": radii, f"{prefix}sample_weight": weights}
-        weighted = RobustLinearSVC().fit(scale(X), y, weights, radii)
+        weighted = RobustLinearSVC().fit(scale(X), y, weights, radius=radii)
         same_model(model.fit(X, y, **both)[-1], weighted)
 
 

@@ -93,8 +93,10 @@ def test_a_search_is_exported_as_the_model_it_chose():
         label, scores = session.run(None, {session.get_inputs()[0].name: X})
         np.testing.assert_array_equal(label, model.predict(X))
         np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-10)
-    with pytest.raises(ValueError, match="refit=True"):
-        skl2onnx.to_onnx(clone(search).set_params(refit=False).fit(X, Y), X[:1])
+    with pytest.raises(ValueError, match="refit=False"):
+        skl2onnx.to_onnx(
+            clone(search).set_params(solver_options={"refit": False}).fit(X, Y), X[:1]
+        )
 
 
 ERRORS = 0.05 * X * np.random.default_rng(0).random(X.shape)
@@ -217,13 +219,17 @@ has_callbacks = pytest.mark.skipif(
 
 @has_callbacks
 @pytest.mark.parametrize(
-    "data",
-    [(X, Y), (lambda: [(X, Y)],), (X, Y, None, None, np.full(X.shape, 0.05))],
+    ("data", "beside"),
+    [
+        ((X, Y), {}),
+        ((lambda: [(X, Y)],), {}),
+        ((X, Y), {"X_err": np.full(X.shape, 0.05)}),
+    ],
     ids=["rows", "chunks", "error bars"],
 )
-def test_callbacks_see_every_binary_problem_and_every_certified_point(data):
+def test_callbacks_see_every_binary_problem_and_every_certified_point(data, beside):
     recorder = Recorder()
-    model = RobustLinearSVC().set_callbacks(recorder).fit(*data)
+    model = RobustLinearSVC().set_callbacks(recorder).fit(*data, **beside)
     assert recorder.events[0] == "setup"
     assert recorder.events[-1] == "teardown"
     for k, report in enumerate(model.screening_):
@@ -239,7 +245,8 @@ def test_a_callback_can_end_a_fit_early_and_an_error_ends_callbacks():
     rng = np.random.default_rng(0)
     data = rng.normal(size=(6_000, 12))
     labels = data @ rng.normal(size=12) + rng.normal(size=6_000) > 0
-    options = {"tol": 1e-9, "radius": 0.1, "random_state": 0, "solver": "coordinate"}
+    steering = {"random_state": 0, "solver": "coordinate"}
+    options = {"tol": 1e-9, "radius": 0.1, "solver_options": steering}
     full = RobustLinearSVC(**options).fit(data, labels)
     assert len(full.screening_[0]["trace"]) > 2
     recorder = Recorder(stop_after=2)  # a begin and an end

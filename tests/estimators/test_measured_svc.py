@@ -36,7 +36,7 @@ from wideberth.estimators.spread_calibration import SpreadCalibration, _with_slo
 
 
 def quick(**settings):
-    return MeasuredSVC(probability=False, **settings)
+    return MeasuredSVC(**settings)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_probabilities_come_true_in_every_cell_of_a_table():
     E = np.exp(rng.uniform(np.log(0.1), np.log(4.0), size=(n, 1))) * np.ones(d)
     X = true + E * rng.normal(size=(n, d))
     rows, rest = slice(0, 4000), slice(4000, None)
-    model = MeasuredSVC(radius=0.1, n_components=1)
+    model = MeasuredSVC(radius=0.1, n_components=1, probability=True)
     model.fit(X[rows], y[rows], X_err=E[rows])
     promised = model.predict_proba(X[rest], X_err=E[rest])
     np.testing.assert_allclose(promised.sum(axis=1), 1.0)
@@ -199,7 +199,7 @@ def test_no_probability_is_surer_than_the_labels_left_out_allow():
     np.testing.assert_allclose(found[low], np.hypot(P[low], 0.1), rtol=1e-6)
     np.testing.assert_allclose(1 - found[high], np.hypot(1 - P[high], 0.2), rtol=1e-6)
     _, X, E, y = measurements(n=24)
-    model = MeasuredSVC().fit(X, y, X_err=E)
+    model = MeasuredSVC(probability=True).fit(X, y, X_err=E)
     surest = model.predict_proba(50 * X, X_err=E).max(axis=0)
     assert (surest <= 1 - 1 / (np.bincount(y) + 2) + 1e-12).all()
 
@@ -217,7 +217,7 @@ def test_the_average_over_true_values_is_as_drawn():
 def test_classes_of_any_kind_have_probabilities():
     _, X, E, y = measurements(classes=3)
     labels = np.array(["ö", "b", "c"], dtype=object)[y]
-    model = MeasuredSVC(n_components=1).fit(X, labels, X_err=E)
+    model = MeasuredSVC(n_components=1, probability=True).fit(X, labels, X_err=E)
     chances = model.predict_proba(X, X_err=E)
     assert chances.shape == (len(X), 3)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
@@ -230,11 +230,10 @@ def test_without_calibration_probabilities_are_refused_in_words(data):
     X, E, y = data
     model = quick().fit(X, y, X_err=E)
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(AttributeError, match="predict_proba") as raised:
+    with pytest.raises(AttributeError, match=r"needs MeasuredSVC\(probability=True\)"):
         model.predict_proba(X, E)
-    assert "probability=False" in str(raised.value.__cause__)
     lonely = np.where(np.arange(len(y)) == 0, 2, y)
-    model = MeasuredSVC().fit(X, lonely, X_err=E)
+    model = MeasuredSVC(probability=True).fit(X, lonely, X_err=E)
     with pytest.raises(ValueError, match="a single row"):
         model.predict_proba(X, E)
 
@@ -243,7 +242,7 @@ def test_rows_of_weight_0_might_as_well_be_absent(data):
     X, E, y = data
     weights = np.where(np.arange(len(y)) % 3, 1.0, 0.0)
     kept = weights > 0
-    one = MeasuredSVC(n_components=1)
+    one = MeasuredSVC(n_components=1, probability=True)
     a = clone(one).fit(X, y, X_err=E, sample_weight=weights)
     b = clone(one).fit(X[kept], y[kept], X_err=E[kept])
     np.testing.assert_array_equal(a.predict_proba(X, E), b.predict_proba(X, E))
@@ -353,7 +352,7 @@ def test_a_fit_that_fails_leaves_the_one_before(data):
 )
 def test_stored_models_come_back_whole(data, send):
     X, E, y = data
-    model = MeasuredSVC(n_components=1).fit(X, y, X_err=E)
+    model = MeasuredSVC(n_components=1, probability=True).fit(X, y, X_err=E)
     back = send(model)
     np.testing.assert_array_equal(back.predict_proba(X, E), model.predict_proba(X, E))
     for name in ("chance", "remeasure"):
@@ -479,3 +478,35 @@ def test_missing_values_lead_to_what_takes_them(data):
     infinite = np.where(np.isnan(X), np.inf, X)
     with pytest.raises(ValueError, match="infinity"):
         RobustLinearSVC().fit(infinite, y)
+
+
+def test_certified_radii_are_attained_and_never_passed(data):
+    """Against attack: random moves within the errors, and the worst one."""
+    X, E, y = data
+    model = quick(n_components=1).fit(X, y, X_err=E)
+    radius = model.certified_radius(X, X_err=E)
+    labels, rng = model.predict(X, X_err=E), np.random.default_rng(0)
+    there = np.where(np.isnan(X), 0.0, E)
+    for _ in range(50):
+        move = rng.normal(size=X.shape) * (there > 0)
+        move *= (0.999 * radius / np.linalg.norm(move, axis=1))[:, None] * there
+        np.testing.assert_array_equal(model.predict(X + move, X_err=E), labels)
+    # The gradient of the score by differences: it is linear in the measurements.
+    slope = np.zeros(X.shape)
+    values = model.decision_function(X, X_err=E)
+    for j in range(X.shape[1]):
+        step = np.where(np.arange(X.shape[1]) == j, 1.0, 0.0)
+        slope[:, j] = model.decision_function(X + step, X_err=E) - values
+    worst = -np.sign(values)[:, None] * there * slope
+    worst /= np.linalg.norm(worst, axis=1)[:, None]
+    for factor, same in ((0.999, True), (1.001, False)):
+        moved = X + factor * radius[:, None] * there * worst
+        assert ((model.predict(moved, X_err=E) == labels) == same).all()
+    assert np.isposinf(model.certified_radius(np.nan_to_num(X), X_err=0)).all()
+
+
+def test_certified_radii_of_several_gaussians_are_refused(data):
+    X, E, y = data
+    model = quick(n_components="per_class").fit(X, y, X_err=E)
+    with pytest.raises(ValueError, match=r"2 Gaussians.*n_components=1.*verdict"):
+        model.certified_radius(X, X_err=E)

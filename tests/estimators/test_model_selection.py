@@ -68,9 +68,9 @@ def grid_search(X, y, *, radii=RADII, cv=None, scoring=None, **options):
     [
         {},
         {"fit_intercept": False},
-        {"intercept_penalty": 1.0, "class_weight": "balanced"},
+        {"solver_options": {"intercept_penalty": 1.0}, "class_weight": "balanced"},
         {"noise": np.linspace(0, 2, 12)},
-        {"solver": "coordinate", "tol": 1e-9},
+        {"solver_options": {"solver": "coordinate"}, "tol": 1e-9},
     ],
     ids=str,
 )
@@ -155,7 +155,9 @@ def test_models_may_be_chosen_for_their_accuracy_under_noise(noisy):
     def under_noise(model, X, y):
         return model.robust_score(X, y, 0.5)
 
-    search = RobustLinearSVCCV(CS, RADII, scoring_radius=0.5, tol=1e-8).fit(X, y)
+    search = RobustLinearSVCCV(CS, RADII, scoring=robust_scorer(0.5), tol=1e-8).fit(
+        X, y
+    )
     assert_same_search(search, grid_search(X, y, scoring=under_noise, tol=1e-8))
     clean = RobustLinearSVCCV(CS, RADII).fit(X, y)
     assert search.radius_ > clean.radius_
@@ -170,9 +172,8 @@ def test_under_noise_too_every_class_may_count_the_same(noisy):
     few = np.flatnonzero(y != y[0])[::4]
     kept = np.sort(np.r_[np.flatnonzero(y == y[0]), few])
     X, y = X[kept], y[kept]
-    options = {"scoring": "balanced_accuracy", "tol": 1e-8}
-    search = RobustLinearSVCCV(CS, RADII, scoring_radius=0.5, **options).fit(X, y)
     scorer = robust_scorer(0.5, balanced=True)
+    search = RobustLinearSVCCV(CS, RADII, scoring=scorer, tol=1e-8).fit(X, y)
     grid = grid_search(X, y, scoring=scorer, tol=1e-8)
     for name in ("mean_test_score", "split0_test_score"):
         expected = grid.cv_results_[name]
@@ -181,8 +182,6 @@ def test_under_noise_too_every_class_may_count_the_same(noisy):
     right = one._robustly_right(X, y, 0.5)
     shares = [right[y == label].mean() for label in np.unique(y)]
     assert search.scorer_(one, X, y) == pytest.approx(np.mean(shares))
-    with pytest.raises(ValueError, match="or by balanced accuracy with scoring="):
-        RobustLinearSVCCV(CS, scoring="roc_auc", scoring_radius=0.5).fit(X, y)
 
 
 def test_sizes_and_weights_of_samples_are_those_of_each_fold(noisy):
@@ -191,18 +190,18 @@ def test_sizes_and_weights_of_samples_are_those_of_each_fold(noisy):
     weight, sizes = rng.integers(0, 4, len(y)).astype(float), rng.uniform(size=len(y))
     cv = KFold(3)
     search = RobustLinearSVCCV(
-        CS, [0.1, 0.5], cv=cv, scoring_radius=0.2, class_weight="balanced"
+        CS, [0.1, 0.5], cv=cv, scoring=robust_scorer(0.2), class_weight="balanced"
     ).fit(X, y, sample_weight=weight, radius=sizes)
     for fold, (train, test) in enumerate(cv.split(X)):
         for k, factor in enumerate([0.1, 0.5]):
             for j, C in enumerate(CS):
                 model = RobustLinearSVC(C=C, class_weight="balanced").fit(
-                    X[train], y[train], weight[train], factor * sizes[train]
+                    X[train], y[train], weight[train], radius=factor * sizes[train]
                 )
                 score = model.robust_score(X[test], y[test], 0.2 * sizes[test])
                 assert search.scores_[k, j, fold] == pytest.approx(score)
     final = RobustLinearSVC(C=search.C_, class_weight="balanced").fit(
-        X, y, weight, search.radius_ * sizes
+        X, y, weight, radius=search.radius_ * sizes
     )
     np.testing.assert_allclose(search.coef_, final.coef_, atol=1e-6)
 
@@ -267,14 +266,14 @@ def test_sparse_data_and_frames_give_the_same(noisy):
 
 def test_without_a_final_fit_there_is_a_choice_but_no_model(noisy):
     X, y = noisy
-    search = RobustLinearSVCCV(CS, RADII, refit=False).fit(X, y)
+    search = RobustLinearSVCCV(CS, RADII, solver_options={"refit": False}).fit(X, y)
     assert search.C_ in CS
     with pytest.raises(NotFittedError):
         search.predict(X)
-    search.set_params(refit=True).fit(X, y)
+    search.set_params(solver_options=None).fit(X, y)
     assert search.score(X, y) > 0.5
     with pytest.raises(NotFittedError):  # nothing is left of an earlier fit
-        search.set_params(refit=False).fit(X, y).predict(X)
+        search.set_params(solver_options={"refit": False}).fit(X, y).predict(X)
 
 
 @pytest.mark.skipif(not svc._DISPATCHES, reason="needs SciPy ≥ 1.14")
@@ -309,11 +308,11 @@ def test_noise_in_raw_units_reaches_every_fold():
     raw = make_robust_pipeline(
         StandardScaler(),
         RobustLinearSVCCV(
-            [0.1, 1.0], [0.5, 1.0], noise=precision, scoring_radius=1.0, cv=2
+            [0.1, 1.0], [0.5, 1.0], noise=precision, scoring=robust_scorer(1.0), cv=2
         ),
     ).fit(X, y)
     scaled = RobustLinearSVCCV(
-        [0.1, 1.0], [0.5, 1.0], noise=np.full(13, 0.1), scoring_radius=1.0, cv=2
+        [0.1, 1.0], [0.5, 1.0], noise=np.full(13, 0.1), scoring=robust_scorer(1.0), cv=2
     ).fit(StandardScaler().fit_transform(X), y)
     np.testing.assert_allclose(raw[-1].scores_, scaled.scores_)
     np.testing.assert_allclose(raw[-1].noise_, np.full(13, 0.1))
@@ -353,17 +352,19 @@ def test_metadata_is_routed_to_splitter_and_scorer(noisy):
 
 
 def test_progress_is_told(noisy, capsys):
-    RobustLinearSVCCV([0.1, 1.0], cv=2, verbose=1).fit(*noisy)
+    RobustLinearSVCCV([0.1, 1.0], cv=2, solver_options={"verbose": 1}).fit(*noisy)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
     assert lines[1].startswith("[RobustLinearSVCCV] fold 2 of 2: 2 models")
-    RobustLinearSVCCV([0.1, 1.0], cv=2, verbose=2).fit(*noisy)
+    RobustLinearSVCCV([0.1, 1.0], cv=2, solver_options={"verbose": 2}).fit(*noisy)
     assert len(capsys.readouterr().out.splitlines()) == 6
 
 
 def test_models_that_do_not_converge_are_reported_once(noisy):
     with pytest.warns(ConvergenceWarning, match="of 20 models") as caught:
-        RobustLinearSVCCV(CS, max_iter=1, tol=1e-9, refit=False).fit(*noisy)
+        RobustLinearSVCCV(
+            CS, solver_options={"max_iter": 1, "refit": False}, tol=1e-9
+        ).fit(*noisy)
     assert len(caught) == 1
 
 
@@ -380,8 +381,8 @@ def test_a_fit_that_fails_leaves_what_was_fitted(noisy):
     ("wrong", "text"),
     [
         ({"selection": "worst"}, "selection='worst'"),
-        ({"scoring": "f1", "scoring_radius": 0.1}, "exclude each other"),
-        ({"scoring_radius": -1.0}, "scoring_radius=-1.0 must be one finite number ≥ 0"),
+        ({"scoring": robust_scorer(-1.0)}, "radius of robust_scorer=-1.0 must be one"),
+        ({"solver_options": {"warm_start": True}}, "solver_options has 'warm_start'"),
         ({"Cs": [0.0]}, "Cs=0.0"),
         ({"Cs": -1}, "Cs=-1"),
         ({"radii": [-1.0]}, "radii is -1.0"),

@@ -38,7 +38,7 @@ PIPE.fit(X, Y, robustlinearsvc__X_err=E)
 BENT = make_robust_pipeline(
     FunctionTransformer(np.arctan), RobustLinearSVC(radius=0.5, error_shape="box")
 ).fit(X, Y, robustlinearsvc__X_err=E)
-QUICK = MeasuredSVC(probability=False).fit(X, Y, X_err=E)
+QUICK = MeasuredSVC().fit(X, Y, X_err=E)
 TRUE = TrueFeatures().fit(X, X_err=E)
 DENOISED = make_robust_pipeline(StandardScaler(), TrueFeatures(), RobustLinearSVC())
 DENOISED.fit(X, Y, robustlinearsvc__X_err=E)
@@ -64,7 +64,7 @@ ROADS = {
     "bent pipeline": lambda e: BENT.certified_radius(X, X_err=e),
     "true features": lambda e: TrueFeatures().fit(X, X_err=e).transform(X, X_err=e),
     "posterior": lambda e: TRUE.posterior(X, X_err=e).mean,
-    "measured": lambda e: MeasuredSVC(probability=False).fit(X, Y, X_err=e).coef_,
+    "measured": lambda e: MeasuredSVC().fit(X, Y, X_err=e).coef_,
     "measured, predicted": lambda e: QUICK.decision_function(X, X_err=e),
     "verdict": lambda e: QUICK.verdict(X, X_err=e).chance,
     "denoised pipeline": lambda e: DENOISED.decision_function(X, X_err=e),
@@ -112,7 +112,7 @@ def test_so_are_those_of_chunks():
 def test_what_scikit_learn_slices_by_position_is_refused():
     """It cuts X and X_err at the same places, before either is seen here."""
     settings = {"scoring": measured_scorer(), "cv": 2, "error_score": "raise"}
-    search = GridSearchCV(MeasuredSVC(probability=False), {"C": [1.0]}, **settings)
+    search = GridSearchCV(MeasuredSVC(), {"C": [1.0]}, **settings)
     with config_context(enable_metadata_routing=True):
         assert search.fit(X, Y, X_err=E).best_score_ > 0.5
         with pytest.raises(ValueError, match="only one of them"):

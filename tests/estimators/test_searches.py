@@ -24,17 +24,22 @@ from wideberth import (
 X, Y = load_iris(return_X_y=True)
 
 
-def test_a_search_by_robust_scorer_chooses_what_scoring_radius_chooses():
+def test_searches_of_scikit_learn_and_ours_choose_the_same_by_robust_scorer():
     grid = {"radius": [0.0, 0.1, 0.3]}
     search = GridSearchCV(RobustLinearSVC(), grid, scoring=robust_scorer(radius=0.2))
     search.fit(X, Y)
-    own = RobustLinearSVCCV([1.0], grid["radius"], scoring_radius=0.2).fit(X, Y)
+    own = RobustLinearSVCCV([1.0], grid["radius"], scoring=robust_scorer(0.2)).fit(X, Y)
     np.testing.assert_allclose(
         search.cv_results_["mean_test_score"], own.cv_results_["mean_test_score"]
     )
     assert search.best_params_["radius"] == own.radius_
-    own.set_params(scoring_radius=None, scoring=robust_scorer(0.2)).fit(X, Y)
-    assert own.best_score_ == pytest.approx(search.best_score_)
+    by_class = robust_scorer({0: 0.1, 1: 0.2, 2: 0.3})
+    for scorer in (robust_scorer(), by_class):  # as trained; and one per class
+        search.set_params(scoring=scorer).fit(X, Y)
+        own.set_params(scoring=scorer).fit(X, Y)
+        np.testing.assert_allclose(
+            search.cv_results_["mean_test_score"], own.cv_results_["mean_test_score"]
+        )
 
 
 def test_a_scorer_without_a_radius_goes_by_that_of_training():
@@ -66,7 +71,7 @@ def test_a_search_warns_once_not_once_for_every_fold():
     # What the model fitted to all data has to say is said in full.
     assert sum("this search" in text for text in said) == 1
     assert sum("critical uniform radius" in text for text in said) == 3
-    hasty = RobustLinearSVC(max_iter=1, tol=1e-12)
+    hasty = RobustLinearSVC(solver_options={"max_iter": 1}, tol=1e-12)
     said = warned(lambda: cross_val_score(hasty, X, Y), ConvergenceWarning)
     assert len(said) == 1
     assert "not proven to tol" in said[0]
@@ -74,7 +79,8 @@ def test_a_search_warns_once_not_once_for_every_fold():
 
 def test_measurements_warn_once_of_their_folds():
     y = Y == 1
-    said = warned(lambda: MeasuredSVC(radius=80).fit(X, y, X_err=np.ones_like(X)))
+    model = MeasuredSVC(radius=80, probability=True)
+    said = warned(lambda: model.fit(X, y, X_err=np.ones_like(X)))
     assert len(said) == 2  # of the folds, and of the model itself
     assert sum("this search" in text for text in said) == 1
 
@@ -102,7 +108,7 @@ def test_new_rows_are_learnt_from_the_last_fit():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(2040, 20))
     y = rows[:, 0] + 0.7 * rng.normal(size=2040) > 0
-    model = RobustLinearSVC(radius=0.1, warm_start=True, tol=1e-8)
+    model = RobustLinearSVC(radius=0.1, solver_options={"warm_start": True}, tol=1e-8)
     model.fit(rows[:2000], y[:2000]).fit(rows, y)
     fresh = RobustLinearSVC(radius=0.1, tol=1e-8).fit(rows, y)
     np.testing.assert_allclose(model.coef_, fresh.coef_, atol=1e-4)

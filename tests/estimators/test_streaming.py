@@ -87,7 +87,7 @@ def test_pipelines_stream_too_and_fill_gaps(rows, tmp_path):
     np.testing.assert_allclose(
         pipeline.certified_radius(path), pipeline.certified_radius(frame)
     )
-    measured = MeasuredSVC(probability=False).fit(frame, y)
+    measured = MeasuredSVC().fit(frame, y)
     holes = frame.copy()
     holes.iloc[3, 1] = np.nan
     holes.assign(label=y).to_csv(path, index=False)

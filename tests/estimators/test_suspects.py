@@ -187,7 +187,7 @@ def test_scikit_learn_searches_it_too(flipped):
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"ramp": -1.0, "starts": 9}, "starts=9 must be 1, 2 or 3"),
+        ({"ramp": -1.0, "solver_options": {"starts": 9}}, "starts=9 must be 1, 2 or 3"),
     ],
 )
 def test_errors_name_the_parameter(flipped, wrong, match):

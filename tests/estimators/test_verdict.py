@@ -225,7 +225,7 @@ def test_the_pipeline_is_its_steps_one_by_one():
     features = TrueFeatures(1).fit(scaler.transform(X), y, X_err=E / scaler.scale_)
     post = features.posterior(scaler.transform(X), E / scaler.scale_)
     svc = RobustLinearSVC(C=0.5, radius=0.0)
-    svc.fit(post.mean, y, X_err=post.covariance)
+    svc.fit(post.mean, y)
     np.testing.assert_allclose(
         model.decision_function(X, X_err=E),
         svc.decision_function(post.mean),
@@ -260,14 +260,14 @@ def test_a_verdict_is_a_frame_with_names():
     names = ["mass", "flux", "size", "age"]
     frame = pandas.DataFrame(X, columns=names)
     errors = pandas.DataFrame(E, columns=names)[names[::-1]]
-    model = MeasuredSVC(probability=False).fit(frame, y, X_err=errors)
+    model = MeasuredSVC().fit(frame, y, X_err=errors)
     found = model.verdict(frame, X_err=errors)
     assert isinstance(found, Verdict)
     assert len(found) == len(X)
     table = found.to_frame()
     assert list(table.columns[:3]) == ["label", "margin", "spread"]
     assert set(table["remeasure"]) <= {*names}
-    plain = MeasuredSVC(probability=False).fit(X, y, X_err=E).verdict(X, X_err=E)
+    plain = MeasuredSVC().fit(X, y, X_err=E).verdict(X, X_err=E)
     assert [names[j] for j in plain.remeasure] == found.remeasure.tolist()
 
 
@@ -283,6 +283,6 @@ def test_by_name_no_cell_is_none():
     _, X, E, y = measurements(gaps=0.0)
     names = [f"f{j}" for j in range(X.shape[1])]
     frame = pd.DataFrame(X, columns=names)
-    model = MeasuredSVC(probability=False).fit(frame, y, X_err=E)
+    model = MeasuredSVC().fit(frame, y, X_err=E)
     assert set(model.verdict(frame, X_err=0).remeasure) == {None}
     assert set(model.verdict(frame, X_err=E).remeasure) <= {*names, None}

@@ -2,14 +2,19 @@
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
-from scipy.stats import multivariate_normal
 from sklearn.decomposition import PCA
 
 from wideberth import RobustLinearSVC, TrueFeatures, make_robust_pipeline
 from wideberth.estimators.denoised import Scores
-from wideberth.measurement.em import Fit, marginals, moments
-from wideberth.measurement.gaussians import GaussianFitter, _joined, _splits, thinned
+from wideberth.measurement.fitting import (
+    Fit,
+    GaussianFitter,
+    _joined,
+    _splits,
+    marginals,
+    moments,
+    thinned,
+)
 from wideberth.measurement.goodness import _heavy, _lumpy, lacks
 from wideberth.measurement.population import Measurements, Population, Prior
 
@@ -18,32 +23,6 @@ def rows(n, d=2, seed=0, scale=1.0):
     rng = np.random.default_rng(seed)
     X = scale * rng.normal(size=(n, d))
     return Measurements(X, np.zeros((n, d)), np.empty((0, d, d)))
-
-
-@pytest.mark.parametrize("n_components", [1, "per_class"])
-def test_log_densities_are_those_of_the_measured_cells_in_units_of_x(n_components):
-    rng = np.random.default_rng(0)
-    units = np.array([1e-3, 1.0, 50.0])
-    true = rng.normal(size=(80, 3)) * units
-    y = np.arange(80) % 2
-    true[y == 1] += units
-    E = rng.uniform(0.1, 0.5, size=true.shape) * units
-    X = true + E * rng.normal(size=true.shape)
-    X[::7, 1] = np.nan
-    model = TrueFeatures(n_components).fit(X, y, X_err=E)
-    found = model.posterior(X, X_err=E).log_density
-    for i in (0, 1, 7):
-        o = ~np.isnan(X[i])
-        logs = [
-            np.log(share)
-            + multivariate_normal(
-                mean[o], spread[np.ix_(o, o)] + np.diag(E[i][o] ** 2)
-            ).logpdf(X[i][o])
-            for share, mean, spread in zip(
-                model.weights_, model.means_, model.covariances_, strict=True
-            )
-        ]
-        assert found[i] == pytest.approx(logsumexp(logs), rel=1e-9)
 
 
 def test_the_prior_is_a_density_and_knows_singular_covariances():
@@ -162,19 +141,6 @@ def test_behind_a_mixing_step_no_cell_is_a_raw_feature():
     plain = make_robust_pipeline(TrueFeatures(1), RobustLinearSVC())
     plain.fit(X, y, robustlinearsvc__X_err=E)
     np.testing.assert_array_equal(plain.denoised_.columns, [0, 1, 2])
-
-
-def test_variances_alone_are_those_of_the_covariances_in_every_unit():
-    rng = np.random.default_rng(3)
-    units = np.array([1e-2, 1.0, 30.0])
-    X, E = rng.normal(size=(50, 3)) * units, rng.uniform(0.1, 1, size=(50, 3)) * units
-    model = TrueFeatures(1).fit(X, X_err=E)
-    whole, thin = (
-        model.posterior(X, X_err=E, covariance=kind) for kind in ("full", "diagonal")
-    )
-    diagonal = np.einsum("nii->ni", whole.covariance)
-    np.testing.assert_allclose(thin.covariance, diagonal, rtol=1e-9)
-    np.testing.assert_allclose(thin.mean, whole.mean, rtol=1e-12)
 
 
 def test_moments_of_exact_rows_are_their_correlations_about_the_mean():

@@ -1,6 +1,4 @@
-"""The population from chunks: what memory gives, whatever the chunks are."""
-
-from dataclasses import replace
+"""The rows a population is learned from: the same ones, whatever the chunks are."""
 
 import numpy as np
 import pandas as pd
@@ -8,10 +6,8 @@ import pytest
 
 from wideberth import TrueFeatures, open_data
 from wideberth.data import DataError
-from wideberth.measurement import tables
-from wideberth.measurement.gaussians import GaussianFitter
+from wideberth.measurement import true_features
 from wideberth.measurement.population import Measurements
-from wideberth.measurement.tables import BLOCK, MemoryTable
 
 
 def simulated(n=11_000, d=4, seed=0):
@@ -106,18 +102,23 @@ def test_tables_on_disk_are_the_same_as_memory(tmp_path):
             pass
 
 
-def test_a_sample_does_not_depend_on_parts_and_keeps_rare_classes():
-    X, errors, _ = simulated(20_000)
-    labels = (np.arange(20_000) % 1000 == 7).astype(int)
+def test_rows_are_drawn_alike_however_chunks_are_cut(monkeypatch):
+    monkeypatch.setattr(true_features, "_MOST_ROWS", 500)
+    X, errors, y = simulated(3000)
+    memory = TrueFeatures("per_class").fit(X, y, X_err=errors)
+    for size in (170, 1700, 3000):
+        found = TrueFeatures("per_class").fit(chunks(X, errors, y, size))
+        assert_same(found, memory)
     part = Measurements(X, errors**2, np.empty((0, 4, 4)))
-    sample = MemoryTable(part, labels).sample()
-    sizes = [len(group) for group in sample.groups()]
-    assert sizes[1] == 20  # all of them
-    assert BLOCK / 2 < sizes[0] <= BLOCK
-    shares = [len(group) for group in sample.groups(even=True)]
-    assert shares[1] == 4  # as many as their share of the table
-    assert not sample.whole
-    assert MemoryTable(part[:3000], labels[:3000]).sample().whole
+    drawn, labels, rows = true_features._drawn(iter([(part, y)]), 500)
+    np.testing.assert_array_equal(drawn.values, X[rows])
+    np.testing.assert_array_equal(labels, y[rows])
+    assert len(np.unique(rows)) == 500
+    assert (np.diff(rows) > 0).all()
+    assert abs(rows.mean() - 1500) < 5 * 866 / np.sqrt(500)
+    means = memory.weights_ @ memory.means_
+    taken = TrueFeatures("per_class").fit(X[rows], y[rows], X_err=errors[rows])
+    np.testing.assert_array_equal(taken.weights_ @ taken.means_, means)
 
 
 def test_a_feature_that_only_rarely_varies_is_not_taken_for_a_constant():
@@ -128,24 +129,6 @@ def test_a_feature_that_only_rarely_varies_is_not_taken_for_a_constant():
     model = TrueFeatures().fit(X, X_err=errors)
     assert model.covariances_[0, 4, 4] == pytest.approx(rare.var(), rel=0.2)
     np.testing.assert_array_equal(model.transform(X, errors)[:, 4], rare)
-
-
-def test_a_sample_leads_to_where_all_rows_end():
-    X, errors, _ = simulated(20_000)
-    tight = GaussianFitter(shrinkage=4.0, tol=1e-9, max_iter=2000)
-    part = Measurements(X, errors**2, np.empty((0, 4, 4)))
-    plain, prior = tight.fit([part], [4.0])
-    few, start = part[::5], tight.fit([part[::5]], [4.0])[0]
-    rows = np.array([len(part)])
-    led = tight.over_all(MemoryTable(part), MemoryTable(few), rows, start, prior)
-    assert (np.diff(led.objectives) >= 0).all()
-    np.testing.assert_allclose(
-        led.population.covariances, plain.population.covariances, atol=1e-3
-    )
-    assert len(led.objectives) < len(plain.objectives)
-    wrong = replace(start, population=replace(start.population, means=np.ones((1, 4))))
-    back = tight.over_all(MemoryTable(part), MemoryTable(few), rows, wrong, prior)
-    assert back.objectives[-1] == pytest.approx(plain.objectives[-1], abs=0.1)
 
 
 def test_what_chunks_cannot_be_is_said(tmp_path):
@@ -160,9 +143,7 @@ def test_what_chunks_cannot_be_is_said(tmp_path):
         TrueFeatures().fit(chunks(X, errors), X_err=errors)
 
 
-def test_each_class_has_a_gaussian_of_its_own_rows(monkeypatch):
-    """Of all rows, where a sample of them is only the start."""
-    monkeypatch.setattr(tables, "BLOCK", 64)
+def test_each_class_has_a_gaussian_of_its_own_rows():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 300)
     centres = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal, multivariate_t, truncnorm, wishart
 
 from wideberth import MeasuredSVC, TrueFeatures
-from wideberth.measurement.em import expectation_maximisation, rows_behind
-from wideberth.measurement.gaussians import Target
+from wideberth.measurement.fitting import Target, expectation_maximisation, rows_behind
 from wideberth.measurement.population import (
     FLOOR,
     Measurements,
@@ -35,7 +34,7 @@ def fitted(n, d=3, seed=0, errors=0.0, nu=0.0):
     E = errors * rng.uniform(0.5, 2.0, size=X.shape)
     population = Population(np.ones(1), mean[None], spread[None])
     part, prior = measurements(X, E), Prior(spread[None], np.array([nu]))
-    return rng, population, part, PopulationUncertainty.of(population, part, prior, n)
+    return rng, population, part, PopulationUncertainty.of(population, part, prior)
 
 
 # -- EM ------------------------------------------------------------------------------
@@ -58,7 +57,7 @@ def test_one_quantity_measured_twice_has_positive_variances(n, d):
         assert np.all(np.diff(model.objective_) >= 0)
         V = model.posterior(X, X_err=E).covariance
         assert (np.linalg.eigvalsh(V) > -1e-12).all()
-        MeasuredSVC(probability=False, n_components=1).fit(X, X[:, 0] > 0, X_err=E)
+        MeasuredSVC(n_components=1).fit(X, X[:, 0] > 0, X_err=E)
 
 
 @pytest.mark.parametrize("n_components", [1, 2, "per_class"])
@@ -208,7 +207,7 @@ def test_a_target_that_is_known_from_few_rows_adds_doubt():
     scales = []
     for known in (np.inf, 30.0, 3.0):
         prior = Prior(spread, np.array([60.0]), np.full((1, 3), known))
-        doubt = PopulationUncertainty.of(population, part, prior, 30)
+        doubt = PopulationUncertainty.of(population, part, prior)
         found = posterior_of(population, part)
         scales.append(doubt.student(found, np.ones(3))[0][0])
     assert (scales[0] < scales[1]).all()
@@ -277,7 +276,7 @@ def test_with_few_rows_chances_come_true():
             continue
         E = rng.uniform(0.2, 1.5, size=true.shape)
         X = true + E * rng.normal(size=true.shape)
-        model = MeasuredSVC(probability=False, n_components=1)
+        model = MeasuredSVC(n_components=1)
         model.fit(X[:n], y[:n], X_err=E[:n])
         found = model.verdict(X[n:], X_err=E[n:])
         score = model.pipeline_[0].transform(true[n:]) @ model.coef_[0]

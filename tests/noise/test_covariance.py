@@ -3,25 +3,16 @@
 import numpy as np
 import pytest
 from mpmath import mp, mpf
-from sklearn.decomposition import PCA
-from sklearn.preprocessing import StandardScaler
 
-from tall import searched
-from wideberth import RobustLinearSVC, make_robust_pipeline, solve
+from wideberth import solve
 from wideberth.certify import certified_radius
-from wideberth.data import open_data
-from wideberth.data.chunks import Terms
 from wideberth.measurement.radius import radius_from_std
 from wideberth.noise import Correlated, Ellipsoid, as_noise, as_shape
-from wideberth.problem import Pair, Problem
+from wideberth.problem import Problem
 from wideberth.problem.changes import build_problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.rows import gamma
 from wideberth.problem.statement import Statement
-from wideberth.screening import fold_samples, screen_points
-from wideberth.screening.regions import Region
-from wideberth.screening.tests import TESTS
-from wideberth.solvers.base import Options
 
 #: Digits of the exact values.
 mp.dps = 80
@@ -90,18 +81,6 @@ def test_certificates_hold_for_singular_covariances(rank, radius):
             X, y, radius=radius, noise=noise, tol=1e-6, quiet=True, fit_intercept=False
         )
         check_against_exact(X, y, found, radius, A @ A.T, A)
-
-
-@pytest.mark.parametrize("radius", [1.0, 1e6])
-def test_certificates_hold_for_singular_covariances_out_of_core(radius):
-    A, (X, y) = whole_factor(3), samples()
-    for noise in (A @ A.T, Correlated.from_factor(A)):
-        options = {"radius": radius, "noise": noise, "fit_intercept": True}
-        chunks = [(X[:10], y[:10]), (X[10:], y[10:])]
-        found = solve(chunks, tol=1e-6, quiet=True, **options)
-        check_against_exact(X, y, found, radius, A @ A.T, A)
-        here = solve(X, y, tol=1e-6, quiet=True, **options)
-        assert found.primal == pytest.approx(here.primal, rel=2e-6)
 
 
 def test_a_rounded_covariance_may_be_blurred_but_never_certified_falsely():
@@ -237,27 +216,6 @@ def test_the_radius_for_noise_along_one_direction_is_that_of_one_normal():
         assert radius == pytest.approx(1.644854, rel=1e-6)
 
 
-def test_a_pipeline_carries_the_factor_so_that_nothing_is_lost():
-    rng = np.random.default_rng(6)
-    X = rng.normal(size=(60, 5)) @ np.diag([1, 10, 0.1, 3, 1])
-    y = np.where(X[:, 0] + 0.3 * X[:, 3] > 0, "a", "b")
-    v = np.array([1.0, 5.0, 0.1, -2.0, 0.5])
-    model = make_robust_pipeline(
-        StandardScaler(),
-        PCA(4),
-        RobustLinearSVC(radius=1e5, noise=np.outer(v, v), tol=1e-6),
-    ).fit(X, y)
-    carried = model[-1].noise_
-    assert isinstance(carried, Correlated)
-    assert carried.rank == 1
-    assert carried.support_error <= 1e-12 * carried.lipschitz(4)
-    coef = model[-1].coef_ @ model.linear_map_
-    # At this radius only weights across the noise are worth anything.
-    assert abs(coef @ v) <= 1e-9 * np.linalg.norm(coef)
-    assert model.score(X, y) > 0.6
-    assert model.robust_score(X, y) > 0.6
-
-
 # What a solver works on is off by T and H from what the user gave. With errors as
 # large as these every allowance for them shows, to first order and to second.
 ERRORS = (2e-2, 1e-4)
@@ -312,74 +270,13 @@ def test_values_cover_what_the_axes_are_off_by(signs, off):
             given.rows.take(kept),
             given.weights[kept],
             given.noise.take(kept),
-            folded=fold_samples(given, near.saturated),
+            folded=given.fold(near.saturated),
         )
         dual = reduced.dual_at(near.alpha[kept])
         assert dual.value - dual.rounding <= top
         point, slack = reduced.at(best.w), true.at(best.w).slack
         loss = slack[full].sum() + np.maximum(slack[kept], 0).sum()
         assert abs(point.value - loss - 0.5 * best.w @ best.w) <= point.rounding
-
-
-@pytest.mark.parametrize("size", [1.0, 1e3])
-def test_values_hold_for_the_weights_that_are_returned(size):
-    """Turned back they are a little longer or shorter, even where no sample costs."""
-    X, y = samples(0, n=40, d=3)
-    w, off = np.array([size, 0.0, 0.0]), 1e-4
-    y = np.sign(X[:, 0])
-    turned = Problem.from_data(X, y, noise=Ellipsoid(np.ones(3), rotation_error=off))
-    there = turned.at(w)
-    for factor in (1 + off / 2.5, 1 - off / 2.5):
-        here = Problem.from_data(X, y, noise=np.ones(3)).at(factor * w)
-        assert abs(here.value - there.value) <= there.rounding
-
-
-@pytest.mark.parametrize("signs", SIGNS)
-def test_bounds_cover_what_the_axes_are_off_by(signs):
-    """Over a region that is nearly a point they hold its true robust margins."""
-    for seed in range(3):
-        true, given = shifted(seed, signs, 1e-4)
-        w = optimum(true).w
-        margins, norm = true.robust_margins(w), float(np.linalg.norm(w))
-        center = given.rows.margins(w)
-        region = Region(w, 0.0, center, 1e-9, 1e-18, norm, anchor=(w, center))
-        lower, upper = TESTS["separable"](given, region)(slice(None))
-        assert np.all(lower <= margins)
-        assert np.all(margins <= upper)
-        assert np.all(upper - lower < 1e-2)
-
-
-@pytest.mark.parametrize("signs", SIGNS)
-def test_decisions_hold_whatever_the_axes_are_off_by(signs):
-    decided = 0
-    for seed in range(6):
-        true, given = shifted(seed, signs, ERRORS[0])
-        best, near = optimum(true), optimum(given)
-        slack = true.at(best.w).slack
-        for region in ("gap", "midpoint", "ellipsoid"):
-            found = screen_points(
-                given, Pair(given.at(near.w), given.dual_at(near.alpha)), region=region
-            )
-            assert not np.any(slack[found.removed] > 1e-7)
-            assert not np.any(slack[found.saturated] < -1e-7)
-            decided += found.removed.sum() + found.saturated.sum()
-    assert decided
-
-
-@pytest.mark.parametrize("signs", [(1, 1), (-1, -1)])
-def test_decisions_hold_out_of_core_whatever_the_axes_are_off_by(signs):
-    for seed in range(4):
-        true, given = shifted(seed, signs, ERRORS[0])
-        best, (X, y) = optimum(true), samples(seed, n=40, d=3)
-        turn = (1 + 0.98 * ERRORS[0] * signs[0]) * np.eye(3)
-        terms = Terms(3, 1.0, 0.3, given.noise.sets, None, None, turn, {})
-        control = Options(tol=1e-9, max_iter=100).control()
-        found = searched(open_data([(X, y)]), terms, control)
-        slack = true.at(best.w).slack
-        assert not np.any(slack[np.asarray(found.removed)] > 1e-7)
-        assert not np.any(slack[np.asarray(found.saturated)] < -1e-7)
-        proof = found.certificate
-        assert proof.dual - proof.rounding <= best.primal
 
 
 def test_the_null_model_is_proven_only_where_the_true_noise_allows_it():

@@ -60,19 +60,6 @@ def test_a_sum_of_sets_supports_the_sum_of_what_the_sets_do(kind):
         assert noise.sets.norm(w) <= np.linalg.norm(w) * (1 + 1e-12)
 
 
-def test_the_closest_point_of_a_sum_is_where_its_normal_supports_it(kind):
-    """v = d − δ is the shortest iff ⟨v,δ⟩ = σ(v), for δ ∈ S."""
-    for seed in range(10):
-        noise, alpha, rng = draw(kind, seed)
-        total, d = noise.sum(0.2 * alpha), 3 * rng.normal(size=D)
-        v = total.closest(d)
-        v = total.closest(d, v) if noise.smooth else v
-        delta = d - v
-        for u in rng.normal(size=(200, D)):
-            assert u @ delta <= total.support(u) * (1 + 1e-9) + 1e-9
-        assert v @ delta == pytest.approx(total.support(v), rel=1e-2, abs=1e-6)
-
-
 def test_a_gauge_says_when_a_point_is_inside(kind):
     noise, alpha, rng = draw(kind)
     total, d = noise.sum(alpha), rng.normal(size=D)

@@ -1,11 +1,5 @@
 """The reproduction: what is measured, and that it resumes."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
-
 import numpy as np
 import pytest
 
@@ -117,29 +111,6 @@ def test_rows_hold_what_the_paper_leaves_out(results):
         assert rows[method]["excess_kept"] < 1e-12
 
 
-def test_the_honest_rate_leaves_out_what_is_wrong_or_still_read(results):
-    for row in results[0].rows:
-        if "rate_honest" not in row:
-            continue
-        n = row["free"] + row["saturated"] + row["removed"]
-        right = row["removed"] - row["wrong_removals"]
-        if row["method"] in OURS:
-            right += row["saturated"] - row["wrong_saturations"]
-        assert row["rate_honest"] == pytest.approx(right / n)
-        assert (
-            row["rate_honest"]
-            <= row["rate_paper"]
-            == pytest.approx(1 - row["free"] / n)
-        )
-
-
-def test_balls_contain_the_optimum_until_samples_are_saturated(results):
-    (early, _), (late, rounds) = results[0].balls("as_published").values()
-    assert early == 0
-    assert 0 <= late <= rounds
-    assert sum(missed for missed, _ in results[0].balls("repaired").values()) == 0
-
-
 def test_wrong_decisions_are_those_an_optimal_dual_contradicts():
     alpha, weights = np.array([0.0, 0.5, 1.0, 0.0]), np.ones(4)
     nothing = np.zeros(4)
@@ -246,49 +217,3 @@ def test_a_library_without_the_paper_says_where_it_is(tmp_path, monkeypatch, cap
     assert main(["reproduce", "--out", str(tmp_path / "none")]) == 1
     assert "pip install ./paper" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "two"])
-def test_repeats_must_be_a_count(value, capsys):
-    with pytest.raises(SystemExit):
-        main(["reproduce", "--repeats", value])
-    assert repr(value) in capsys.readouterr().err
-
-
-CALL = """
-import signal, sys
-from wideberth.cli import main, reproduce
-if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(main(["reproduce", "--quick", "--out", sys.argv[1]]))
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals a process group")
-def test_ctrl_c_leaves_a_folder_to_go_on_from(tmp_path):
-    """SCS takes Ctrl-C for itself; the run must stop all the same."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", CALL, str(tmp_path)],
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    while process.poll() is None and len(lines_of(tmp_path)) < 4:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "The same command goes on from here" in output
-    store = Store(tmp_path, describe())
-    assert 3 <= len(store.results) == len(lines_of(tmp_path)) - 1
-    assert not (tmp_path / "report.html").exists()
-
-
-def lines_of(folder):
-    """Complete lines of the finished cells."""
-    return [
-        line
-        for path in folder.glob("cells-*.jsonl")
-        for line in path.read_bytes().splitlines(keepends=True)
-        if line.endswith(b"\n")
-    ]

@@ -4,20 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from problems import INTERCEPTS, SHAPES, make_problem, problems
-from safety import parameters
+from problems import INTERCEPTS, make_problem, problems
 from wideberth import Box, CrossPolytope, NullModelWarning, solve
-from wideberth.noise import Ellipsoid
-from wideberth.noise.sets import Noise
 from wideberth.problem import Problem, changes
 from wideberth.problem.endpoints import (
-    Bracket,
     critical_radius,
     critical_scale,
     null_certificate,
-    project,
     saturation_scale,
 )
 from wideberth.problem.rows import as_rows
@@ -80,51 +74,6 @@ def test_rounding_is_not_taken_for_a_model(seed):
     assert critical_radius(problem).lower == 0
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_the_oracle_agrees_on_both_sides(shape, intercept):
-    problem = make_problem(7, shape=shape, intercept=intercept, n=25, weights="random")
-    if shape == "ellipsoid":
-        # A noise-free feature keeps the model alive at any radius; see below.
-        noise = Noise(Ellipsoid(1 + problem.noise.sets.scales), problem.radii)
-        problem = replace(problem, noise=noise)
-    bracket = critical_radius(problem)
-    assert bracket.width <= 1e-3
-    alive = solve_conic(problem.with_radii(0.98 * bracket.lower))
-    dead = solve_conic(problem.with_radii(1.02 * bracket.upper))
-    assert np.linalg.norm(dead.w) < 1e-4 * np.linalg.norm(alive.w)
-    assert alive.certificate.relative_gap < 1e-7
-
-
-@given(
-    st.integers(0, 2**32 - 1),
-    st.sampled_from((*INTERCEPTS, 5.0)),
-    st.sampled_from([None, "tiny class", "duplicates"]),
-)
-@settings(max_examples=40)
-def test_the_best_value_is_that_of_the_null_model_from_the_critical_scale_on(
-    seed, intercept, oddity
-):
-    problem = make_problem(
-        seed, n=15, d=2, intercept=intercept, oddity=oddity,
-        radius_decades=3, weights="random",
-    )  # fmt: skip
-    bracket = critical_scale(problem, tol=1e-4, max_iter=500)
-    beyond = ((1.001 * bracket.upper, True), (5 * bracket.upper, True))
-    for t, null in ((0.9 * bracket.lower, False), *beyond):
-        there = problem.with_radii(t * problem.radii)
-        found = solve(there.rows.X, there.y, quiet=True, tol=1e-9, **parameters(there))
-        nothing = there.at(np.zeros(2)).value
-        assert found.primal <= nothing * (1 + 1e-9)
-        if null:
-            assert found.primal >= nothing * (1 - 1e-8)
-            alpha = null_certificate(there)
-            if alpha is not None:
-                assert there.dual_at(alpha).value == pytest.approx(nothing, rel=1e-9)
-        elif t > 0:
-            assert found.primal < nothing * (1 - 1e-8)
-
-
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_samples_without_weight_do_not_bear_on_the_ends(intercept):
     problem = make_problem(5, intercept=intercept, n=30, radius=0.02)
@@ -155,26 +104,6 @@ def test_no_radius_kills_a_model_with_a_noise_free_feature(intercept):
     assert is_null(problem.with_radii(1e6)) is False
 
 
-def test_null_test_respects_per_sample_radii():
-    problem = make_problem(1, radius=0.5, spread_radii=True, weights="random")
-    t = critical_scale(problem).lower
-    assert is_null(problem.with_radii(problem.radii * t * (1 + 1e-12))) is True
-    assert is_null(problem.with_radii(problem.radii * t * (1 - 1e-12))) is False
-
-
-@given(problems(intercepts=(None, 1.0)))
-@settings(max_examples=60)
-def test_all_samples_saturate_up_to_the_saturation_scale(problem):
-    scale = saturation_scale(problem)
-    if not np.isfinite(scale):
-        scale = 1.0
-    largest = problem.with_weights(problem.weights * scale)
-    dual = largest.dual_at(largest.weights)
-    point = largest.at(dual.w, dual.b)
-    certificate = largest.certificate(point, dual)
-    assert certificate.gap <= 1e-9 * point.value + certificate.rounding
-
-
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_beyond_the_saturation_scale_some_sample_does_not(intercept):
     problem = make_problem(5, intercept=intercept, n=30, radius=0.02)
@@ -189,19 +118,6 @@ def test_beyond_the_saturation_scale_some_sample_does_not(intercept):
         scaled = problem.with_weights(problem.weights * scale * factor)
         alpha = solve_conic(scaled).alpha
         assert np.all(alpha > (1 - 1e-5) * scaled.weights) == saturated
-
-
-@given(st.integers(0, 2**32 - 1))
-@settings(max_examples=25)
-def test_free_intercept_bracket_contains_the_truth_for_imbalanced_classes(seed):
-    problem = make_problem(
-        seed, n=12, d=3, intercept=0.0, oddity="tiny class", radius=0.1
-    )
-    bracket = critical_radius(problem, max_iter=30)
-    assert 0 <= bracket.lower <= bracket.upper
-    refined = critical_radius(problem, max_iter=300)
-    assert bracket.lower <= refined.lower * (1 + 1e-9)
-    assert refined.upper <= bracket.upper * (1 + 1e-9)
 
 
 # -- a norm penalty --------------------------------------------------------------------
@@ -259,24 +175,6 @@ def test_a_penalty_leaves_no_model_exactly_from_the_closed_form_on(shape, interc
     assert (1 - 1e-11) * scale < start < scale  # null there whatever rounding does
 
 
-@pytest.mark.parametrize("shape", NOISY)
-def test_the_critical_radius_is_less_under_a_penalty(shape):
-    problem = make_problem(5, n=40, d=4, shape="l2")
-    X, y, noise = problem.rows.X, problem.y, NOISY[shape]
-    options = {"noise": noise, "C": 0.5, "fit_intercept": False}
-    problem = Problem.from_data(X, y, C=0.5, noise=noise, radius=0.0)
-    c, largest = problem.weights, in_closed_form(problem)
-    for share in (0.1, 0.7):
-        bracket = critical_radius(X, y, norm_penalty=share * largest, **options)
-        expected = (1 - share) * largest / c.sum()
-        assert bracket.lower == bracket.upper == pytest.approx(expected, rel=1e-12)
-        for factor in (0.99, 1.01):
-            how = options | {"norm_penalty": share * largest, "quiet": True}
-            found = solve(X, y, radius=factor * expected, **how)
-            assert found.w.any() == (factor < 1)
-    assert critical_radius(X, y, norm_penalty=1.01 * largest, **options).upper == 0.0
-
-
 @pytest.mark.parametrize("shape", ["l2", "linf", "l1", "box"])
 @pytest.mark.parametrize("intercept_penalty", [0.0, 1.0])
 def test_the_bracket_of_uneven_classes_holds_the_truth_under_a_penalty(
@@ -303,50 +201,6 @@ def test_the_note_of_a_null_model_speaks_of_the_penalty():
     problem = make_problem(5, n=40, d=4)
     with pytest.warns(NullModelWarning, match="norm_penalty"):
         solve(problem.rows.X, problem.y, noise="linf", norm_penalty=1e3)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_proof_of_the_null_model_is_a_start_towards_the_critical_radius(seed):
-    """Then the upper bound is at most the radius that the proof is for."""
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(300) < 60, 1.0, -1.0)
-    X = rng.normal(size=(300, 4)) + 0.2 * y[:, None]
-    problem = Problem.from_data(X, y, intercept=0.0)
-    exact = critical_radius(problem, tol=1e-5, max_iter=5000)
-    radius = 1.05 * exact.upper
-    found = solve(X, y, radius=radius, quiet=True)
-    assert not found.w.any()
-    known = {"start": found.alpha, "max_iter": 1}
-    rough = critical_scale(problem.with_radii(1.0), **known)
-    assert rough.lower <= exact.upper
-    assert exact.lower <= rough.upper <= radius * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("share", [0.0, 1e-3, 0.4, 1.0])
-@pytest.mark.parametrize("levels", [None, 3])
-def test_a_projection_on_the_face_is_a_shift_that_is_cut(share, levels):
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 30, 1000):
-        point, caps = rng.normal(size=n), rng.random(n)
-        if levels is not None:  # many of them equal
-            point, caps = np.round(levels * point) / levels, np.full(n, 0.5)
-        mass = share * float(caps.sum())
-        found = project(point, caps, mass)
-        assert (found >= 0).all()
-        assert (found <= caps).all()
-        assert found.sum() == pytest.approx(mass, rel=1e-12, abs=1e-12)
-        shift, inside = point - found, (found > 0) & (found < caps)
-        if inside.any():
-            assert np.ptp(shift[inside]) <= 1e-12
-            # Others would have to leave their bounds to be shifted as far.
-            assert (point[found == 0] <= shift[inside].max() + 1e-12).all()
-            at_cap = found == caps
-            assert (shift[at_cap] >= shift[inside].min() - 1e-12).all()
-
-
-def test_a_bracket_of_one_value_has_no_width():
-    assert Bracket(np.inf, np.inf).width == 0.0
-    assert Bracket(2.0, 2.5).width > 0
 
 
 def test_noise_of_exactly_the_critical_size_leaves_the_null_model():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from problems import make_problem
 from wideberth import (
     NullModelWarning,
     RobustLinearSVC,
@@ -18,8 +17,6 @@ from wideberth import (
     solve,
 )
 from wideberth.problem import Certificate, Pair, Problem
-from wideberth.problem.changes import centre_columns
-from wideberth.problem.endpoints import null_certificate
 from wideberth.results import not_converged
 from wideberth.screening import Reduction, screen_points
 from wideberth.solvers import attempts, conic, registry
@@ -29,7 +26,6 @@ from wideberth.solvers.starts import WarmStart
 from wideberth_paper.reference import ideal_partition
 
 FREE = {"fit_intercept": True}
-INTERCEPTS = {"none": {}, "free": FREE, "penalised": FREE | {"intercept_penalty": 1.0}}
 SHAPES = ("linf", "l1")
 
 
@@ -51,30 +47,6 @@ def in_chunks(size, *parts):
 # -- the conic solver at large C -----------------------------------------------------
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("noise", SHAPES)
-@pytest.mark.parametrize("radius", [0.0, 1e-6, 0.1])
-def test_hard_margins_are_certified_under_every_shape(noise, intercept, radius):
-    X = np.random.default_rng(0).normal(size=(6, 8))
-    y = np.array([-1, 1, 1, 1, -1, -1])
-    options = {"noise": noise, "radius": radius} | INTERCEPTS[intercept]
-    hard, harder = (solve(X, y, C=C, **options) for C in (1e8, 1e12))
-    assert hard.converged
-    assert harder.converged
-    assert hard.primal == pytest.approx(harder.primal, rel=3e-6)  # α < c: the same
-
-
-@pytest.mark.parametrize("noise", SHAPES)
-def test_a_path_keeps_its_points_at_large_C(noise):
-    X = np.random.default_rng(0).normal(size=(6, 8))
-    y = np.array([-1, 1, 1, 1, -1, -1])
-    found = path(
-        X, y, Cs=[1.0, 1e8, 1e13], radii=[0.0, 0.1], noise=noise, fit_intercept=False
-    )
-    assert found.complete
-    assert found.converged.all()
-
-
 def test_overlapping_classes_under_huge_weights_are_solved_by_shares_of_the_weight():
     X, y = clouds(5, n=30, d=2, shift=0.2)
     problem = Problem.from_data(X, y, C=1e14, radius=0.0, noise="linf")
@@ -82,22 +54,6 @@ def test_overlapping_classes_under_huge_weights_are_solved_by_shares_of_the_weig
     assert found.certificate.relative_gap < 1e-6
     exact = solve(X, y, C=1e14, fit_intercept=False)
     assert found.certificate.primal == pytest.approx(exact.primal, rel=1e-6)
-
-
-def test_what_costs_nothing_is_no_part_of_the_cone_program():
-    problem = make_problem(3, shape="linf", radius=0.0, intercept=None)
-    weights = np.array(problem.weights)
-    weights[:4] = 0.0
-    found = conic.solve_conic(problem.with_weights(weights))
-    assert found.certificate.relative_gap < 1e-8
-    assert not found.alpha[:4].any()
-    import cvxpy as cp
-
-    used = weights > 0
-    for radius, more in ((0.0, []), (0.1, [1])):
-        program = conic._program(cp, problem.with_radii(radius), used, 1.0)[0]
-        sizes = sorted(variable.size for variable in program.variables())
-        assert sizes == sorted([problem.rows.d, used.sum(), *more])
 
 
 @pytest.mark.parametrize("noise", SHAPES)
@@ -145,67 +101,6 @@ def test_what_nobody_proves_is_not_called_null(monkeypatch):
 # -- the null model ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("noise", ["l2", *SHAPES])
-@pytest.mark.parametrize("penalty", [0.0, 0.5])
-@pytest.mark.parametrize("factor", [1.002, 1.2])
-def test_beyond_the_critical_radius_the_model_is_null_and_says_so(
-    noise, penalty, factor
-):
-    X, y = clouds(1)
-    problem = Problem.from_data(X, y, noise=noise, intercept=penalty)
-    options = FREE | {"noise": noise, "intercept_penalty": penalty}
-    radius = factor * critical_radius(problem).upper
-    with pytest.warns(NullModelWarning):
-        found = solve(X, y, radius=radius, **options)
-    assert found.converged
-    assert not found.w.any()
-    with pytest.warns(NullModelWarning):
-        along = path(X, y, Cs=[1.0], radii=[radius], **options)
-    assert along.null.all()
-    assert along.converged.all()
-
-
-@pytest.mark.parametrize("noise", ["l2", *SHAPES])
-def test_below_the_critical_radius_the_model_is_not_null(noise):
-    X, y = clouds(1)
-    problem = Problem.from_data(X, y, noise=noise, intercept=0.0)
-    radius = 0.97 * critical_radius(problem).lower
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", NullModelWarning)
-        found = solve(X, y, radius=radius, noise=noise, fit_intercept=True)
-        assert found.w.any()
-        # However rough the tolerance: w = 0 would pass for optimal here.
-        rough = solve(X, y, radius=radius, noise=noise, fit_intercept=True, tol=0.1)
-    assert rough.w.any()
-
-
-def test_the_estimator_and_its_search_warn_of_box_noise_beyond_the_critical_radius():
-    X, y = clouds(1, n=60)
-    problem = Problem.from_data(X, y, noise="linf", intercept=0.0)
-    radius = 1.2 * critical_radius(problem).upper
-    with pytest.warns(NullModelWarning):
-        model = RobustLinearSVC(radius=radius, noise="linf").fit(X, y)
-    assert not model.coef_.any()
-    search = RobustLinearSVCCV(Cs=[1.0], radii=[radius], noise="linf", cv=2)
-    with pytest.warns(NullModelWarning):
-        search.fit(X, y)
-    assert not search.coef_.any()
-
-
-def test_a_start_on_the_face_finds_what_its_middle_misses():
-    X, y = clouds(1)
-    problem = Problem.from_data(X, y, noise="linf", intercept=0.0)
-    radius = 1.01 * critical_radius(problem).upper
-    problem = problem.with_radii(radius)
-    assert null_certificate(problem) is None
-    near = conic.solve_conic(problem).alpha
-    alpha = null_certificate(problem, near, 50)
-    dual = problem.dual_at(alpha)
-    np.testing.assert_array_equal(dual.alpha, alpha)  # feasible as it is
-    assert not dual.w.any()
-    assert dual.value == pytest.approx(problem.at(np.zeros(5)).value, rel=1e-12)
-
-
 def test_chunks_take_no_tiny_model_for_the_null_model():
     X, y = clouds(1, n=300)
     problem = Problem.from_data(X, y, intercept=0.0)
@@ -214,18 +109,6 @@ def test_chunks_take_no_tiny_model_for_the_null_model():
     with warnings.catch_warnings():
         warnings.simplefilter("error", NullModelWarning)
         assert solve(in_chunks(100, X, y), **options).w.any()
-
-
-@pytest.mark.parametrize("share", [3, 2])
-@pytest.mark.parametrize("factor", [1.01, 1.3])
-def test_chunks_know_the_null_model_that_memory_knows(share, factor):
-    X, y = clouds(1, n=300, share=share)
-    problem = Problem.from_data(X, y, intercept=0.0)
-    radius = factor * critical_radius(problem).upper
-    with pytest.warns(NullModelWarning):
-        found = solve(in_chunks(100, X, y), radius=radius, fit_intercept=True)
-    assert found.converged
-    assert not found.w.any()
 
 
 # -- one class of no weight ----------------------------------------------------------
@@ -258,54 +141,7 @@ def test_a_class_of_no_weight_beside_a_free_intercept_costs_nothing(side, radius
     assert "no weight" in str(note)
 
 
-def test_sweeps_end_where_one_class_has_no_weight():
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        X, y = clouds(seed, n=int(rng.integers(6, 30)), d=int(rng.integers(1, 5)))
-        weight = np.where(y == rng.choice([-1, 1]), rng.random(y.size), 0.0)
-        options = FREE | {"radius": rng.choice([0.01, 0.1, 0.5]), "quiet": True}
-        found = solve(X, y, sample_weight=weight, solver="coordinate", **options)
-        assert found.converged
-        assert found.primal == 0.0
-
-
 # -- weights that span many orders, out of core --------------------------------------
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("orders", [6, 16])
-@pytest.mark.parametrize(("seed", "C"), [(2, 1e3), (36, 1.0), (36, 1e3)])
-def test_chunks_with_weights_over_many_orders_are_solved(seed, C, orders, intercept):
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(20, 4)), np.where(rng.random(20) < 0.5, 1, -1)
-    weight = 10.0 ** rng.uniform(-orders / 2, orders / 2, 20)
-    options = {"C": C, "radius": 0.1} | INTERCEPTS[intercept]
-    found = solve(in_chunks(9, X, y, weight), **options)
-    same = solve(X, y, sample_weight=weight, **options)
-    assert found.converged
-    assert found.primal == pytest.approx(same.primal, rel=2e-6)
-    assert np.all((found.alpha >= 0) & (found.alpha <= C * weight))
-
-
-def test_second_attempts_know_of_folded_samples_beside_a_free_intercept():
-    problem = make_problem(4, n=24, intercept=0.0, radius=0.1)
-    shifted = Problem.from_data(
-        problem.rows.X + 50.0, problem.y, radius=0.1, intercept=0.0
-    )
-    mask = (shifted.y > 0) & (np.arange(24) < 12)
-    small = Reduction.of(shifted).shrink(_partition(shifted, mask)).problem
-    centred = centre_columns(small)
-    w, b = np.random.default_rng(0).normal(size=small.rows.d), 0.3
-    means = small.rows.X.mean(axis=0)
-    moved = centred.at(w, b + float(means @ w))
-    assert moved.value == pytest.approx(small.at(w, b).value, rel=1e-9)
-
-
-def _partition(problem, saturated):
-    from wideberth.screening.decisions import Partition
-
-    bounds = np.full(problem.n, np.nan)
-    return Partition(np.zeros(problem.n, dtype=bool), saturated, bounds, bounds)
 
 
 def test_rounding_is_blamed_only_where_its_bound_exceeds_the_tolerance():
@@ -480,10 +316,12 @@ def test_an_added_solver_serves_every_front_door(added):
     assert found.solver == "mine"
     assert any(start is not None for _, start, _ in added)
     usual = RobustLinearSVC(radius=0.1).fit(X, y)
-    model = RobustLinearSVC(radius=0.1, solver="mine").fit(X, y)
+    model = RobustLinearSVC(radius=0.1, solver_options={"solver": "mine"}).fit(X, y)
     np.testing.assert_allclose(model.coef_, usual.coef_, atol=1e-4)
     count = len(added)
-    RobustLinearSVCCV(Cs=[0.1, 1.0], radii=[0.1], cv=2, solver="mine").fit(X, y)
+    RobustLinearSVCCV(
+        Cs=[0.1, 1.0], radii=[0.1], cv=2, solver_options={"solver": "mine"}
+    ).fit(X, y)
     assert len(added) > count
 
 
@@ -584,13 +422,3 @@ def test_a_region_whose_square_overflows_decides_nothing(region, intercept, nois
         )
     assert not found.removed.any()
     assert not found.saturated.any()
-
-
-def test_a_class_of_no_weight_is_null_by_closed_form_without_noise():
-    """No solver need be asked: α = 0 is all that a free intercept leaves."""
-    X, y = clouds(3, n=20, d=3, share=2)
-    weight = np.where(y == 1, 1.0, 0.0)
-    problem = Problem.from_data(X, y, sample_weight=weight, intercept=0.0)
-    alpha = null_certificate(problem)
-    assert alpha is not None
-    assert not alpha.any()

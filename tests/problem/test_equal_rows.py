@@ -1,19 +1,15 @@
 """Equal rows are one row: the same answer for all samples, through few of them."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import path, solve
+from wideberth import solve
 from wideberth.problem import Problem, merge
 from wideberth.problem.merge import distinct, group_weights, merge_equal_rows
 from wideberth.problem.rows import gamma
-from wideberth.screening import fold_samples
-from wideberth.solvers.batches import FirstPass, InMemory
-from wideberth.solvers.work import Work
 
 INTERCEPTS = [None, 0.0, 2.0]
 CSR = sp.csr_array
@@ -175,22 +171,6 @@ def test_samples_that_differ_in_one_thing_are_kept_apart(what):
     assert found.problem.n == 21
 
 
-def test_zeros_of_any_kind_are_equal():
-    rng = np.random.default_rng(0)
-    few = rng.integers(2, size=(30, 6)).astype(float)
-    J = rng.integers(30, size=8_000)
-    X, y = few[J], np.where(few[J, 0] > 0, 1.0, -1.0)
-    X[(X == 0) & (rng.random(X.shape) < 0.5)] = -0.0
-    dense = merge_equal_rows(Problem.from_data(X, y))
-    at = np.argwhere(np.ones_like(X)), rng.permutation(X.size)
-    r, c = at[0][at[1]].T  # entries in any order, zeros too, and ones in two parts
-    parts = np.concatenate([0.25 * X[r, c], 0.75 * X[r, c]])
-    coo = sp.coo_array((parts, (np.tile(r, 2), np.tile(c, 2))), X.shape)
-    sparse = merge_equal_rows(Problem.from_data(sp.csr_matrix(coo), y))
-    for found in (dense, sparse):
-        assert found.problem.n == np.unique(few[np.unique(J)], axis=0).shape[0]
-
-
 def test_without_an_intercept_the_mirror_image_of_the_other_class_is_equal():
     X, y, options, _ = repeated(5)
     flip = np.random.default_rng(5).choice([-1.0, 1.0], len(y))
@@ -206,16 +186,6 @@ def test_without_an_intercept_the_mirror_image_of_the_other_class_is_equal():
 
 
 # -- when it is tried ------------------------------------------------------------------
-
-
-def test_rows_that_differ_cost_a_look_at_some(monkeypatch):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20_000, 3))
-    X[rng.random(20_000) < 0.4] = 0.0  # one frequent row is not worth while
-    monkeypatch.setattr(merge, "distinct", lambda problem: pytest.fail("looked"))
-    problem = Problem.from_data(X, np.where(rng.random(20_000) < 0.5, 1, -1))
-    assert merge_equal_rows(problem) is None
-    assert problem.rows.passes.count < 0.1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -247,24 +217,11 @@ def test_bounds_on_rounding_count_that_of_merged_weights(weighted):
     one, other = (problem.dual_at(merged.weights) for problem in each)
     mass = one.alpha @ merged.rows.norms()
     assert one.center_rounding - other.center_rounding >= 0.99 * gamma(5) * mass
-    folded = [fold_samples(each, merged.y > 0) for each in (merged, exact)]
+    folded = [each.fold(merged.y > 0) for each in (merged, exact)]
     assert folded[0].rounding > folded[1].rounding
     assert folded[0].chain == folded[1].chain + merged.chain
     # Sums in two levels: no weight went through as many roundings as it has samples.
     assert (merged.chain < 2_000) if weighted else (merged.chain == 5)
-
-
-@pytest.mark.parametrize("many", [9_001, 60_000])
-def test_weights_of_merged_samples_are_within_the_roundings_counted(many):
-    """One row stands for most samples; each weight after the first rounds it up."""
-    label = np.concatenate((np.zeros(many, dtype=np.int64), np.arange(1, 1000)))
-    weights = np.full(label.size, 2.0**-53 * (1 + 2.0**-20))
-    weights[:100] = 1.0  # some in every part of the sum
-    sums, chain = group_weights(weights, label, 1000)
-    exact = sum(map(Fraction, weights[:many].tolist()), Fraction(0))
-    off = abs(Fraction(float(sums[0])) - exact) / exact
-    roundings = Fraction(gamma(chain - 4))  # the others are those of α
-    assert 0.05 * roundings < off <= roundings
 
 
 def test_rows_split_by_labels_count_the_roundings_of_their_own_weights():
@@ -280,49 +237,7 @@ def test_rows_split_by_labels_count_the_roundings_of_their_own_weights():
     assert again.problem.chain == split.problem.chain
 
 
-def test_a_search_carries_the_roundings_of_weights_along():
-    X, y, _, _ = repeated(0)
-    batches = InMemory(replace(Problem.from_data(X, y), chain=7.0))
-    question = FirstPass(np.zeros(4), 1.0, seed=0, in_memory=True)
-    work = Work(batches, question)
-    for answer in batches.ask(question):
-        work.add(answer)
-    assert work.problem.chain == 7.0
-
-
 # -- roads -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("penalised", [False, True])
-def test_a_path_gives_back_what_single_fits_do(penalised):
-    X, y, options, _ = repeated(2)
-    options["intercept_penalty"] = 1.0 if penalised else 0.0
-    Cs = [0.001, 0.01, 0.1]
-    found = path(X, y, Cs=Cs, keep_alphas=True, radii=[0.5, 1.0], **options)
-    assert found.alphas.shape == (2, 3, len(y))
-    assert sum(point.passes for point in found) < 12
-    for point in found:
-        radius, weights = point.radius * options["radius"], options["sample_weight"]
-        problem = on_all(X, y, options | {"radius": radius, "C": point.C})
-        alpha = point.alpha
-        assert np.all((alpha >= 0) & (alpha <= point.C * weights))
-        proof = problem.certificate(
-            problem.at(point.w, point.b), problem.dual_at(alpha)
-        )
-        assert proof.proves(1e-6)
-        assert proof.primal == pytest.approx(point.objective, rel=1e-10)
-        alone = solve(X, y, C=point.C, **options | {"radius": radius})
-        counts = point.removed + point.saturated, len(y) - alone.counts[0]
-        assert counts[0] == pytest.approx(counts[1], abs=0.1 * len(y))
-        assert point.removed >= np.count_nonzero(weights == 0)
-
-
-def test_a_warm_start_is_gathered():
-    X, y, options, _ = repeated(4)
-    cold = solve(X, y, **options)
-    warm = solve(X, y, **options, init=cold)
-    assert warm.converged
-    assert warm.n_iter == 0
 
 
 @pytest.mark.parametrize("intercept_penalty", [0.0, 1.0])

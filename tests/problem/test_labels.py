@@ -1,11 +1,8 @@
 """Labels: two classes of any kind on every road, and classes that do not occur."""
 
-import array_api_strict
 import dask.array as da
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
@@ -84,74 +81,6 @@ def test_two_classes_of_any_kind_are_plus_and_minus_one_in_memory(case):
     model = RobustLinearSVC().fit(X, labels)
     assert model.classes_.tolist() == list(classes)
     assert model.score(X, labels) > 0.8
-
-
-def as_chunks(labels, _):
-    return ([(X[:25], labels[:25]), (X[25:], labels[25:])],)
-
-
-def as_npy(labels, folder):
-    np.save(folder / "X.npy", X)
-    if labels.dtype.kind == "O":
-        return folder / "X.npy", labels
-    np.save(folder / "y.npy", labels)
-    return folder / "X.npy", folder / "y.npy"
-
-
-def as_parquet(labels, folder):
-    columns = dict(zip("abc", X.T, strict=True)) | {"label": labels.tolist()}
-    pq.write_table(pa.table(columns), folder / "data.parquet")
-    return folder / "data.parquet", "label"
-
-
-def as_dask(labels, _):
-    return da.from_array(X, chunks=(25, D)), da.from_array(labels, chunks=25)
-
-
-def as_array(labels, _):
-    moved = array_api_strict.asarray
-    numbers = labels.dtype.kind in "biuf"
-    return moved(X), moved(labels) if numbers else labels
-
-
-def as_large_array(labels, _):
-    """Large enough to be solved where it lies: each row many times, at weight 1/k."""
-    moved, times = array_api_strict.asarray, 2_000
-    labels = np.repeat(labels, times)
-    numbers = labels.dtype.kind in "biuf"
-    return moved(np.repeat(X, times, axis=0)), moved(labels) if numbers else labels
-
-
-CHUNKED = [as_chunks, as_npy, as_parquet, as_dask, as_array, as_large_array]
-
-
-@pytest.mark.parametrize("case", ["0 and 1", "truth values", "text", "objects"])
-@pytest.mark.parametrize("source", CHUNKED)
-def test_two_classes_of_any_kind_on_every_other_road(source, case, tmp_path):
-    labels, classes = LABELS[case]
-    expected = solve(X, Y, radius=0.1, tol=1e-9, fit_intercept=False)
-    C = 1 / 2_000 if source is as_large_array else 1.0
-    found = solve(
-        *source(np.asarray(labels), tmp_path),
-        C=C,
-        radius=0.1,
-        tol=1e-9,
-        fit_intercept=False,
-    )
-    np.testing.assert_allclose(found.w, expected.w, atol=1e-3)
-    assert found.primal == pytest.approx(expected.primal, rel=1e-8)
-    assert found.classes.tolist() == list(classes)
-
-
-def test_labels_that_come_sorted_are_read_to_the_second_class():
-    order = np.argsort(POSITIVE, kind="stable")
-    rows, labels = X[order], POSITIVE[order]
-    chunks = [(rows[k : k + 5], labels[k : k + 5]) for k in range(0, N, 5)]
-    found = solve(chunks, fit_intercept=False)
-    assert found.classes.tolist() == [False, True]
-    assert found.primal == pytest.approx(
-        solve(X, Y, fit_intercept=False).primal, rel=1e-6
-    )
 
 
 @pytest.mark.parametrize("road", ["solve", "path", "screen", "Problem"])

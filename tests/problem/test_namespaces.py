@@ -9,12 +9,8 @@ from sklearn import config_context
 
 from tall import INTERCEPTS, tall_data
 from wideberth import RobustLinearSVC, solve
-from wideberth.noise import L2
-from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like, scatter
-from wideberth.problem.rows import as_rows
-from wideberth.solvers import batches
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}
 
@@ -88,89 +84,6 @@ def test_the_answer_is_that_of_numpy(xp, intercept, dtype):
     assert own == pytest.approx(found.gap, abs=1e-10 * found.primal)
 
 
-def test_what_is_proven_of_the_rows_is_asked_after_the_run(xp, monkeypatch):
-    X, y = tall_data(40_000)
-    told, asked = [], []
-    screened = batches.Decide._screened
-    monkeypatch.setattr(
-        batches.Decide,
-        "_screened",
-        lambda self, *given: asked.append(1) or screened(self, *given),
-    )
-    found = solve(xp.asarray(X), xp.asarray(y), callback=told.append, **OPTIONS)
-    entries, reads = len(told), found.passes
-    assert not asked
-    removed, saturated = host(found.removed), host(found.saturated)
-    assert asked
-    assert removed.any()
-    assert (len(told), len(found.trace), found.passes) == (entries, entries, reads)
-    expected = solve(X, y, **OPTIONS)
-    assert not (removed & expected.saturated).any()
-    assert np.all(host(found.alpha)[removed] <= 1e-3 * OPTIONS["C"])
-    assert found.counts == (
-        len(y) - removed.sum() - saturated.sum(),
-        saturated.sum(),
-        removed.sum(),
-    )
-
-
-def test_dual_weights_are_asked_after_the_run(xp, monkeypatch):
-    """They are those of the certificate, and a saved solution brings them along."""
-    X, y = tall_data(40_000)
-    asked, alpha = [], batches.Proof.alpha
-    monkeypatch.setattr(
-        batches.Proof,
-        "alpha",
-        lambda self, *given: asked.append(1) or alpha(self, *given),
-    )
-    found = solve(xp.asarray(X), xp.asarray(y), **OPTIONS)
-    assert not asked
-    problem = Problem.from_data(X, y, C=OPTIONS["C"])
-    own = problem.dual_at(host(found.alpha)).value
-    assert own == pytest.approx(found.dual, abs=1e-10 * found.primal)
-    assert found.alpha is found.alpha
-    state = found.__getstate__()
-    assert np.array_equal(host(state["dual_weights"]), host(found.alpha))
-
-
-def test_products_are_those_of_numpy(xp):
-    X, y = tall_data(500, 4)
-    here, there = as_rows(X, y), as_rows(xp.asarray(X), xp.asarray(y))
-    w, a = np.arange(4.0), np.linspace(0, 1, 500)
-    extras = np.stack([y, a], axis=1)
-    move = xp.asarray
-    pairs = [
-        (here.margins(w), there.margins(w)),
-        (here.combine(a), there.combine(move(a))),
-        (here.curvature(a), there.curvature(move(a))),
-        (here.curvature(a, extras), there.curvature(move(a), move(extras))),
-        (here.norms(), there.norms()),
-        (here.weighted_squares(w), there.weighted_squares(w)),
-        (here.table(extras), there.table(move(extras))),
-        (here.take(np.arange(9)).X, there.take(move(np.arange(9))).X),
-    ]
-    for mine, theirs in pairs:
-        np.testing.assert_allclose(mine, host(theirs), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
-def test_a_problem_is_the_same_in_every_namespace(xp, intercept):
-    X, y = tall_data(300, 3)
-    rng = np.random.default_rng(0)
-    c, r, w = rng.uniform(0, 1, 300), rng.uniform(0, 1, 300), rng.normal(size=3)
-    alpha = rng.uniform(-0.2, 1.2, 300)  # in need of repair
-    problems = [
-        Problem(as_rows(move(X), move(y)), move(c), Noise(L2(), move(r)), intercept)
-        for move in (np.asarray, xp.asarray)
-    ]
-    points = [problem.at(w, 0.3) for problem in problems]
-    duals = [problems[0].dual_at(alpha), problems[1].dual_at(xp.asarray(alpha))]
-    assert points[0].value == pytest.approx(points[1].value, rel=1e-13)
-    assert points[0].rounding == pytest.approx(points[1].rounding, rel=1e-6)
-    assert duals[0].value == pytest.approx(duals[1].value, rel=1e-13)
-    np.testing.assert_allclose(duals[0].alpha, host(duals[1].alpha), atol=1e-14)
-
-
 def test_arrays_that_are_not_finite_are_refused(xp):
     X, y = tall_data(40_000)
     X[31, 2] = np.inf
@@ -205,7 +118,8 @@ def test_like_moves_between_namespaces(xp):
 def test_the_estimator_stays_in_the_namespace(xp, n):
     X, y = tall_data(n)
     labels = np.where(y > 0, 7, 3)
-    options = {"C": 0.05, "radius": {3: 0.0, 7: 0.1}, "tol": 1e-8, "random_state": 0}
+    options = {"C": 0.05, "radius": {3: 0.0, 7: 0.1}, "tol": 1e-8}
+    options["solver_options"] = {"random_state": 0}
     expected = RobustLinearSVC(**options).fit(X, labels)
     A, b = xp.asarray(X), xp.asarray(labels)
     with config_context(array_api_dispatch=True):
@@ -227,7 +141,9 @@ def test_text_labels_beside_an_array_of_numbers(xp):
     X, y = tall_data(60_000)
     labels = np.where(y > 0, "yes", "no")
     with config_context(array_api_dispatch=True):
-        model = RobustLinearSVC(C=0.05, random_state=0).fit(xp.asarray(X), labels)
+        model = RobustLinearSVC(C=0.05, solver_options={"random_state": 0}).fit(
+            xp.asarray(X), labels
+        )
         predicted = model.predict(xp.asarray(X[:100]))
     assert set(predicted) <= {"yes", "no"}
     assert model.classes_.tolist() == ["no", "yes"]

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from problems import make_problem
 from wideberth.kernels.sparse import less_values
-from wideberth.measurement.tables import read_variances
+from wideberth.measurement.population import read_variances
 from wideberth.noise import (
     Boxes,
     Covariances,
@@ -180,12 +180,6 @@ def test_all_samples_saturate_up_to_the_largest_margin(seed):
         largest = (margins[::2].max() + margins[1::2].max()) / 2
     expected = 1 / largest if largest > 0 else np.inf
     assert saturation_scale(problem) == pytest.approx(expected, rel=1e-9, abs=0.0)
-
-
-def test_classes_of_different_weight_cannot_all_saturate_beside_a_free_intercept():
-    X, y = np.array([[1.0], [2.0], [-1.0]]), [1, 1, -1]
-    problem = Problem.from_data(X, y, intercept=0.0)
-    assert saturation_scale(problem) == 0.0
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -457,51 +451,6 @@ def test_powers_of_two_stay_within_float64(exponent):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("form", ["dense", "sparse", "one-hot"])
-def test_samples_form_a_group_if_and_only_if_they_are_equal(seed, form):
-    rng = np.random.default_rng(seed)
-    n, d = 17, 3
-    X = rng.integers(-1, 2, size=(n, d)).astype(float)
-    if form == "one-hot":
-        X = np.eye(d)[rng.integers(d, size=n)] * rng.choice([1.0, -1.0], size=(n, 1))
-    y = rng.choice([-1.0, 1.0], size=n)
-    y[:2] = 1, -1
-    intercept = None if seed % 2 else 0.0
-    radii = rng.choice([0.1, 0.2], size=n) if seed % 3 else 0.1
-    stored = X if form == "dense" else sp.csr_array(X)
-    if form == "sparse" and seed % 4 == 0:
-        stored.data[:1] = 0.0  # stored, and yet none
-        X = stored.toarray()
-    problem = Problem.from_data(stored, y, radius=radii, intercept=intercept)
-    keys = [
-        (
-            tuple(y[i] * X[i] + 0.0 if intercept is None else X[i] + 0.0),
-            y[i] if intercept is not None else 0.0,
-            problem.radii[i],
-        )
-        for i in range(n)
-    ]
-    label, first = merge.group_samples(problem, n)
-    assert [keys[first[g]] for g in label] == keys
-    distinct = len(set(keys))
-    assert first.tolist() == sorted({keys.index(key) for key in keys})
-    assert merge.group_samples(problem, distinct - 1) is None
-    assert merge.group_samples(problem, distinct) is not None
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_weights_of_equal_rows_are_added_up(seed):
-    rng = np.random.default_rng(seed)
-    n, m = 60, int(rng.integers(1, 6))
-    label = np.concatenate([np.arange(m), rng.integers(m, size=n - m)])
-    weights = rng.exponential(size=n) if seed % 2 else np.full(n, 0.3)
-    sums, roundings = merge.group_weights(weights, label, m)
-    np.testing.assert_allclose(sums, [weights[label == k].sum() for k in range(m)])
-    if not seed % 2:
-        assert roundings == 5.0
-
-
-@pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_found_of_equal_rows_is_told_of_all_samples(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(5, 2)), np.array([1.0, -1.0, 1.0, -1.0, 1.0])
@@ -661,13 +610,6 @@ def test_errors_have_units_of_their_own_only_where_they_must(size, unit):
     assert presolve(none).stretch == presolve(none).sigma
 
 
-def test_problems_in_memory_are_where_they_are():
-    plain = make_problem(0)
-    own = Problem.from_data(np.eye(2), [1, -1], X_err=np.ones((2, 2)), radius=0.1)
-    for problem in (plain, own):
-        assert problem.on_host() is problem
-
-
 # -- the shortest way out of sums of ellipsoids ----------------------------------------
 
 
@@ -754,11 +696,6 @@ def test_one_radius_out_of_range_is_refused():
     assert cut_radii(Presolved(usual)).cut is None
 
 
-def test_sets_without_features_are_cut_into_blocks_too():
-    (part,) = Boxes.of(np.zeros((3, 0))).blocks()
-    assert part[0] == slice(0, 3)
-
-
 # -- sets of cells ---------------------------------------------------------------------
 
 
@@ -805,15 +742,6 @@ def test_cells_that_are_missing_have_no_covariance_either():
     np.testing.assert_array_equal(variances, [[1.5, 0.0, 1.5], [1.25, 1.25, 1.25]])
     with pytest.raises(ValueError, match="X_err"):
         read_variances(np.ones((2, 2, 2)), X)
-
-
-def test_rows_that_all_differ_are_not_merged():
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    problem = Problem.from_data(X, [1, -1] * 20)
-    assert merge.distinct(problem) is None
-    twice = Problem.from_data(np.vstack([X[:20], X[:20]]), [1, -1] * 20)
-    assert merge.distinct(twice, share=0.5).problem.n == 20
-    assert merge.distinct(twice, share=0.4) is None
 
 
 def test_pulls_are_off_by_the_longest_of_their_sums():

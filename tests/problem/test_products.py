@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import wideberth.problem.rows as layouts
 import wideberth.problem.rows as rows_module
 from wideberth.problem import arrays, validation
-from wideberth.problem.rows import BLAS_SPEEDUP, _csr_block, as_rows, to_csr
+from wideberth.problem.rows import _csr_block, as_rows, to_csr
 from wideberth.problem.statement import Statement
 
 FORMS = {
@@ -151,25 +151,6 @@ def test_rows_are_cut_as_memory_asks_for(monkeypatch):
     assert [rows.stop - rows.start for rows, _ in single._pieces(4)] == [4, 4, 3]
 
 
-def test_what_gram_matrices_cost_is_told(monkeypatch):
-    X, _, sparse, _ = drawn("CSR")
-    dense = drawn("dense")[2]
-    assert dense.gram_passes() == 4 / BLAS_SPEEDUP
-    lengths = (X != 0).sum(axis=1)
-    pairs = 0.5 * (lengths**2).mean()
-    assert sparse._common is None
-    assert sparse._pairs == pytest.approx(pairs)
-    assert sparse._as_dense
-    entries = lengths.sum()
-    assert sparse.gram_passes() == pytest.approx(16 / BLAS_SPEEDUP * 11 / entries)
-    monkeypatch.setattr(layouts, "QUICK_GRAM", 1.0)
-    wide = sp.csr_array((np.ones(5), (np.arange(5), np.arange(5))), shape=(5, 90))
-    rows = as_rows(wide, np.ones(5))
-    assert not rows._as_dense
-    assert rows._pairs == 0.5
-    assert rows.gram_passes() == pytest.approx(1.5 * 0.5 * 5 / 5)
-
-
 @pytest.mark.parametrize("form", ["dense", "float32", "CSR", "CSR float32"])
 def test_rows_in_a_basis_of_their_span_have_the_same_products(form):
     rng = np.random.default_rng(0)
@@ -190,22 +171,6 @@ def test_rows_in_a_basis_of_their_span_have_the_same_products(form):
     twice = as_rows(FORMS[form](np.vstack([X, X])), np.ones(8))
     if form.startswith("CSR"):
         assert twice.rotated[0].shape == (8, 4)
-
-
-@pytest.mark.parametrize("form", ["dense", "CSR", "library"])
-def test_a_table_holds_rows_and_what_is_beside_them(form, monkeypatch):
-    X, y, rows, rng = drawn(form)
-    extras = rng.normal(size=(11, 2))
-    own = array_api_strict.asarray(extras) if form == "library" else extras
-    expected = np.column_stack([X * y[:, None], extras])
-    np.testing.assert_allclose(plain(rows.table(own)), expected)
-    np.testing.assert_allclose(plain(rows.norms()), np.linalg.norm(X, axis=1))
-    assert rows.passes.count == 0
-    monkeypatch.setattr(rows_module, "CACHED_ENTRIES", 43)
-    if form != "library":
-        assert rows.table(own) is None
-    monkeypatch.setattr(rows_module, "CACHED_ENTRIES", 44)
-    assert rows.table(own) is not None
 
 
 def test_rows_that_are_not_aligned_are_copied():

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import Box, path, solve
+from wideberth import solve
 from wideberth.problem import Problem
-from wideberth.problem.rows import SparseRows, as_rows, to_csr
-from wideberth.solvers.registry import choose_solver
+from wideberth.problem.rows import SparseRows, as_rows
 
 
 def mostly_zero(n, d, share, seed=0, dtype=np.float64):
@@ -16,81 +15,6 @@ def mostly_zero(n, d, share, seed=0, dtype=np.float64):
     X[rng.random(size=(n, d)) > share] = 0.0
     y = np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
     return X, y
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-def test_the_compiled_gram_matrix_is_the_dense_one(dtype, index):
-    X, y = mostly_zero(5000, 120, 0.05, dtype=dtype)
-    sparse = sp.csr_array(X)
-    sparse.indices = sparse.indices.astype(index)
-    sparse.indptr = sparse.indptr.astype(index)
-    rows, rng = SparseRows(sparse, y), np.random.default_rng(1)
-    assert not rows._as_dense
-    weights, extras = rng.random(5000), rng.normal(size=(5000, 2))
-    weights[:1000] = 0.0
-    Z = np.hstack((X.astype(np.float64) * y[:, None], extras))
-    expected = (Z * weights[:, None]).T @ Z
-    np.testing.assert_allclose(
-        rows.curvature(weights, extras), expected, atol=1e-12 * np.abs(expected).max()
-    )
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_gram_matrix_may_leave_out_values_that_most_entries_share(dtype):
-    X, y = mostly_zero(3000, 120, 0.05, dtype=dtype)
-    X[:, :50] = X[:, :50] == 0  # 1 nearly everywhere
-    X[:, 7] *= dtype(0.3)
-    X[:, 50] = 2.0
-    rows, rng = SparseRows(sp.csr_array(X), y), np.random.default_rng(1)
-    assert not rows._as_dense
-    assert rows._sparser.nnz < 0.2 * rows.X.nnz
-    np.testing.assert_array_equal(rows._sparser.toarray() + rows._common.values, X)
-    weights, extras = rng.random(3000), rng.normal(size=(3000, 2))
-    Z = np.hstack((X.astype(np.float64) * y[:, None], extras))
-    expected = (Z * weights[:, None]).T @ Z
-    np.testing.assert_allclose(
-        rows.curvature(weights, extras), expected, atol=1e-12 * np.abs(expected).max()
-    )
-
-
-def test_columns_that_hold_many_values_have_no_common_one():
-    X, y = mostly_zero(3000, 120, 0.05)
-    X[:, :50] = np.random.default_rng(2).normal(size=(3000, 50))
-    rows = SparseRows(sp.csr_array(X), y)
-    assert rows._common is None
-    assert rows._sparser is rows.X
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_of_many_sparse_rows_are_those_of_dense_ones(dtype):
-    X, y = mostly_zero(40_000, 20, 0.1, dtype=dtype)
-    rows, rng = SparseRows(sp.csr_array(X), y), np.random.default_rng(1)
-    a, w = rng.random(40_000), rng.normal(size=20)
-    dense = X.astype(np.float64) * y[:, None]
-    np.testing.assert_allclose(rows.combine(a), dense.T @ a, rtol=1e-9)
-    np.testing.assert_allclose(rows.norms(), np.linalg.norm(dense, axis=1), rtol=1e-9)
-    for _ in range(2):  # the first time with the norms, the second without
-        np.testing.assert_allclose(rows.margins(w), dense @ w, atol=1e-12)
-    assert all(np.shares_memory(part.data, rows.X.data) for _, part in rows._transposed)
-
-
-def test_hard_one_hot_tables_of_many_rows_go_to_newton_and_easy_ones_to_sweeps():
-    rng, n = np.random.default_rng(0), 20_000
-    parts = [np.arange(12) == rng.integers(12, size=n)[:, None] for _ in range(12)]
-    X, y = (
-        sp.csr_array(np.hstack(parts).astype(float)),
-        np.where(rng.random(n) < 0.5, 1, -1),
-    )
-    chosen = {
-        C: choose_solver(Problem.from_data(X, y, C=C), along_path=True).name
-        for C in (0.01, 10.0)
-    }
-    assert chosen == {0.01: "coordinate", 10.0: "newton"}
-    few = Box(np.arange(144) < 7)  # what noise cannot leave out is not left out
-    noises = {"linf": "columns", few: "newton"}
-    for noise, name in noises.items():
-        assert choose_solver(Problem.from_data(X, y, noise=noise)).name == name
 
 
 def test_a_block_of_sparse_rows_is_not_a_copy():
@@ -115,27 +39,6 @@ def test_a_table_holds_the_labelled_rows_and_tells_their_norms(wrap, dtype):
     assert rows.passes.count == 0
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_large_dense_data_of_few_entries_becomes_sparse_without_loss(dtype):
-    X, _ = mostly_zero(4000, 300, 0.2, dtype=dtype)
-    for layout in (X, np.asfortranarray(X)):
-        sparse = to_csr(layout)
-        assert isinstance(sparse, sp.csr_array)
-        assert sparse.dtype == dtype
-        np.testing.assert_array_equal(sparse.toarray(), X)
-        assert sparse.has_canonical_format
-
-
-def test_other_data_is_left_as_it_is():
-    full, _ = mostly_zero(4000, 300, 0.9)
-    few, _ = mostly_zero(100, 300, 0.1)
-    narrow, _ = mostly_zero(20_000, 60, 0.1)
-    late = np.zeros((4000, 300))  # zeros where one looks first, entries elsewhere
-    late[1::4], late[2::4], late[3::4] = 1.0, 1.0, 1.0
-    for X in (full, few, narrow, late, sp.csr_array(full)):
-        assert to_csr(X) is X
-
-
 @pytest.mark.parametrize("radius", [0.0, 0.1])
 def test_data_made_sparse_has_the_answer_of_the_dense_one(radius):
     X, y = mostly_zero(4000, 260, 0.2)
@@ -145,26 +48,6 @@ def test_data_made_sparse_has_the_answer_of_the_dense_one(radius):
     dense = Problem.from_data(X, y, C=0.01, radius=radius)
     point, dual = dense.at(certified.w), dense.dual_at(certified.alpha)
     assert point.value - dual.value <= 1e-8 * point.value
-
-
-def test_dense_algebra_comes_first_on_paths_only_where_it_is_quick():
-    def choice(n, d, C=1.0):
-        problem = Problem.from_data(np.ones((n, d)), np.tile([-1, 1], n // 2), C=C)
-        return choose_solver(problem, along_path=True).name
-
-    assert choice(2000, 20) == choice(40_000, 90) == choice(3000, 300) == "newton"
-    assert choice(4000, 1000) == choice(500, 3000) == "coordinate"
-    assert choice(40_000, 90, C=0.005) == choice(3000, 300, C=0.1) == "coordinate"
-
-
-def test_a_path_goes_by_newton_where_a_single_fit_would_sweep():
-    X, y = mostly_zero(20_000, 60, 0.9)  # too large for the compiled method
-    C = 1000 * 60 / float((X * X).sum())
-    problem = Problem.from_data(X, y, C=C)
-    assert choose_solver(problem).name == "coordinate"
-    assert choose_solver(problem, along_path=True).name == "newton"
-    found = path(X, y, Cs=[0.1 * C, C], radii=[0.0], fit_intercept=False)
-    assert found.solver == "newton"
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])

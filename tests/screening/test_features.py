@@ -1,9 +1,5 @@
 """Features proven zero: never wrongly, often, and together with samples (theory §10)."""
 
-from dataclasses import replace
-from fractions import Fraction
-from itertools import product
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -35,7 +31,7 @@ def excesses(solved):
 @pytest.mark.parametrize("part", range(4))
 def test_no_feature_and_no_sample_is_ever_wrong(kind, part):
     proven = 0
-    for seed in range(300 * part, 300 * part + 48, 1):
+    for seed in range(300 * part, 300 * part + 12):
         solved = make_sparse(seed, kind=kind)
         rng = np.random.default_rng(seed)
         for pair in pairs(solved, rng, [10.0 ** -rng.integers(0, 6)]):
@@ -44,14 +40,14 @@ def test_no_feature_and_no_sample_is_ever_wrong(kind, part):
             assert solved.wrong(zero) == 0
             assert solved.wrong_samples(partition) == 0
             proven += zero.sum()
-    assert proven > 100
+    assert proven > 20
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_right_side_is_above_the_truth_for_all_multipliers(kind):
     """Weak duality itself, at multipliers that are next to the best and at random."""
     compared = 0
-    for seed in range(120):
+    for seed in range(24):
         solved = make_sparse(seed, kind=kind, n=12, d=6)
         rng = np.random.default_rng(seed)
         size = 1e-7 * solved.problem.weights.sum() + 20 * solved.distance
@@ -70,72 +66,7 @@ def test_the_right_side_is_above_the_truth_for_all_multipliers(kind):
                     highest = free.highest(J, sign, g, scale * best)
                     assert np.all(highest >= right - size * (1 + abs(right)))
                     compared += J.size
-    assert compared > 10_000
-
-
-@pytest.mark.parametrize("seed", range(24))
-def test_no_term_of_the_budget_is_wasted(seed):
-    """The loss of complementarity at the solution is within the budget, and near it."""
-    solved = make_sparse(seed, n=20, d=8)
-    problem, rng = solved.problem, np.random.default_rng(seed)
-    for pair in pairs(solved, rng, [0.3, 1e-2]):
-        free, partition = free_duals(problem, pair)
-        point, dual = pair.point, pair.dual
-        loss = problem.weights * np.maximum(point.slack, 0.0)
-        loss -= solved.alpha * point.slack
-        apart = np.linalg.norm(solved.w - 0.5 * (point.w + dual.w))
-        if problem.intercept:
-            b_apart = solved.b - 0.5 * (point.b + dual.b)
-            apart = np.hypot(apart, np.sqrt(problem.intercept) * b_apart)
-        near = solved.distance * (np.sqrt(free.budget) + 1) * (1 + loss.sum())
-        assert loss[partition.free].sum() + apart**2 <= free.budget + 10 * near
-        # and it is the gap of the pair less what lies between its points
-        between = np.linalg.norm(point.w - dual.w)
-        if problem.intercept:
-            b_between = np.sqrt(problem.intercept) * (point.b - dual.b)
-            between = np.hypot(between, b_between)
-        assert free.budget >= pair.gap - between**2 / 4
-        assert free.budget <= (pair.gap - between**2 / 4) * (1 + 1e-6) + 1e-9 * (
-            1 + point.value
-        )
-
-
-def test_rows_of_known_sign_hold_at_the_solution():
-    gaps = [1e-1, 1e-2, 1e-3]
-    for seed, gap in product(range(36), gaps):
-        solved = make_sparse(seed, n=20, d=8)
-        problem = solved.problem
-        pair = next(pairs(solved, np.random.default_rng(seed), [gap]))
-        free, partition = free_duals(problem, pair)
-        center = 0.5 * (pair.point.w + pair.dual.w)
-        assert np.all(np.sign(solved.w[free.known]) == np.sign(center[free.known]))
-        w, middle = solved.w[free.known], center[free.known]
-        if problem.intercept is not None:
-            root, b = np.sqrt(problem.intercept), 0.5 * (pair.point.b + pair.dual.b)
-            w, middle = np.append(w, root * solved.b), np.append(middle, root * b)
-        moved = free.rows.T @ solved.alpha[partition.free]
-        size = 1e-6 * (1 + problem.weights.sum() * problem.largest_norm)
-        assert np.allclose(free.beyond - moved, middle - w, atol=size)
-
-
-def test_the_box_alone_is_above_its_exact_value():
-    """In exact arithmetic: what is rounded away is added."""
-    rng = np.random.default_rng(5)
-    n, d = 60, 200
-    X, y = rng.normal(size=(n, d)), np.where(rng.random(n) < 0.5, 1, -1)
-    problem = Problem.from_data(X, y, C=0.7, radius=0.3, noise="linf")
-    pair = Pair(problem.at(np.zeros(d)), problem.dual_at(np.zeros(n)))
-    free, _ = free_duals(problem, pair)
-    free, J = replace(free, budget=1e200), np.arange(d)
-    z, e = dense_cells(free.problem, J)
-    found = free.highest(J, 1.0, z - e, np.zeros((free.rows.shape[1], d)))
-    for k in J:
-        exact = sum(
-            Fraction(0.7) * max(Fraction(z[i, k]) - Fraction(0.3), Fraction(0))
-            for i in range(n)
-        )
-        assert Fraction(found[k]) >= exact
-        assert found[k] <= float(exact) * (1 + 1e-9) + 1e-9
+    assert compared > 2_000
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -171,7 +102,7 @@ def test_sparse_rows_prove_by_what_they_store():
 
 def test_what_is_stored_is_never_wrong():
     proven = 0
-    for seed in range(150):
+    for seed in range(60):
         solved = make_sparse(seed)
         if not sp.issparse(solved.problem.rows.X):
             continue
@@ -181,24 +112,7 @@ def test_what_is_stored_is_never_wrong():
                 zero = free.stored(np.arange(solved.problem.rows.d))
             assert solved.wrong(zero) == 0
             proven += zero.sum()
-    assert proven > 100
-
-
-def test_samples_and_features_help_each_other():
-    more_samples = more_features = 0
-    for seed in range(30):
-        solved = make_sparse(seed, kind="linf", n=30, d=25)
-        for pair in pairs(solved, np.random.default_rng(seed), [1e-2, 1e-3]):
-            alone = screen_points(solved.problem, pair)
-            first = screen_features(solved.problem, pair, alone)
-            partition = screen_both(solved.problem, pair)
-            zero = partition.removed_features
-            assert np.all(zero[first])
-            assert np.all(partition.removed[alone.removed])
-            more_samples += partition.free.sum() < alone.free.sum()
-            more_features += zero.sum() > first.sum()
-    assert more_samples > 5
-    assert more_features > 0
+    assert proven > 40
 
 
 @pytest.mark.parametrize("seed", range(12))

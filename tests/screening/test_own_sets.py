@@ -1,12 +1,10 @@
 import numpy as np
 import pytest
 
-import wideberth
-from measured import FORMS, SPREADS, make_arguments, make_measured, random_measured
+from measured import FORMS, SPREADS, make_measured
 from safety import Reference, examine, examine_carried, examine_measured
-from wideberth.noise import Covariances
-from wideberth.problem import Pair, Problem
-from wideberth.screening import Screener, screen_points
+from wideberth.problem import Pair
+from wideberth.screening import screen_points
 from wideberth.screening.regions import REGIONS, Region
 from wideberth.screening.tests import TESTS, nameable_tests, quick_test
 
@@ -29,25 +27,6 @@ def test_screening_fires_for_every_region_and_test():
         for test in ("all tests", "separable", "tangent"):
             for count in tally[kind, test]:
                 assert count["decisions"] > 0.1 * count["samples"]
-
-
-@pytest.mark.parametrize("factor", [0.25, 0.5])
-def test_the_harness_catches_a_radius_that_is_too_small(monkeypatch, factor):
-    from dataclasses import replace
-
-    for kind, build in list(REGIONS.items()):
-
-        def smaller(problem, pair, build=build):
-            region = build(problem, pair)
-            return replace(region, radius=factor * region.radius)
-
-        monkeypatch.setitem(REGIONS, kind, smaller)
-    found = 0
-    for seed in range(6):
-        problem = make_measured(seed, form=FORMS[seed], intercept=1.0, n=25)
-        tally = examine(Reference(problem), np.random.default_rng(seed))
-        found += sum(count["outside"] for count in tally.values())
-    assert found > 0
 
 
 def test_what_is_carried_along_a_path_is_right():
@@ -101,48 +80,6 @@ def test_bounds_hold_at_every_point_of_a_ball(k):
                 assert np.all(margins >= lower - room)
 
 
-def test_the_tangent_test_is_the_sharper_one_and_nearly_exact_on_small_balls():
-    for form in ("ellipsoid", "box", "covariance"):
-        problem = make_measured(3, form=form, n=12, d=3)
-        rng = np.random.default_rng(3)
-        w = rng.normal(size=3)
-        region = ball(problem, w, 1e-3)
-        lower, upper = TESTS["tangent"](problem, region)(slice(None))
-        apart = TESTS["separable"](problem, region)(slice(None))
-        assert np.all(lower >= apart[0])
-        assert np.all(upper <= apart[1])
-        assert np.any(upper < apart[1])
-        reached = [
-            problem.rows.margins(x) - problem.noise.supports(x)
-            for x in in_ball(w, 1e-3, rng, problem)
-        ]
-        assert np.max(upper - np.max(reached, axis=0)) < 1e-5
-        if form != "box":
-            assert np.max(np.min(reached, axis=0) - lower) < 1e-5
-
-
-def test_covariances_next_to_their_null_space_are_bounded_all_the_same():
-    """Where w and the set hardly meet, √(wᵀSw) has no digits; its bounds say so."""
-    rng = np.random.default_rng(0)
-    for seed in range(30):
-        problem = make_measured(seed, form="covariance", n=6, d=3, size=2.0)
-        u = rng.normal(size=(6, 3))
-        S = u[:, :, None] * u[:, None, :]
-        w = np.cross(u[0], rng.normal(size=3)) + 10 ** rng.uniform(-12, -6) * u[0]
-        X = problem.rows.X
-        own = Problem.from_data(X, problem.y, X_err=S)
-        assert isinstance(own.noise.sets, Covariances)
-        radius = float(10 ** rng.uniform(-12, -6))
-        for test in ("separable", "tangent"):
-            lower, upper = TESTS[test](own, ball(own, w, radius))(slice(None))
-            for x in in_ball(w, radius, rng, own):
-                exact = np.abs(np.einsum("ij,j->i", u, x))  # √(xᵀuuᵀx)
-                margins = own.rows.margins(x) - exact
-                room = 1e-13 * (1 + np.linalg.norm(x) * np.linalg.norm(u, axis=1) ** 2)
-                assert np.all(margins <= upper + 10 * room)
-                assert np.all(margins >= lower - 10 * room)
-
-
 # -- how they are called ----------------------------------------------------------------
 
 
@@ -155,51 +92,3 @@ def test_sets_per_sample_have_two_tests():
     for name in ("tilted", "ellipsoid"):
         with pytest.raises(ValueError, match="does not apply"):
             screen_points(problem, pair, test=name)
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_screen_decides_as_the_solution_has_it(form, intercept):
-    X, y, options = make_arguments(21, form=form, n=40, radii="random")
-    common = options | {
-        "fit_intercept": intercept is not None,
-        "intercept_penalty": intercept or 0.0,
-    }
-    found = wideberth.solve(X, y, tol=1e-10, quiet=True, **common)
-    rng = np.random.default_rng(0)
-    for level in (1e-5, 1e-2, 0.3):
-        w = found.w + level * rng.normal(size=found.w.size)
-        alpha = np.clip(found.alpha + level * rng.normal(size=40), 0, 1)
-        for region in REGIONS:
-            for test in (None, "separable", "tangent"):
-                told = wideberth.screen(
-                    X, y, w, alpha, C=1.0, region=region, test=test, **common
-                )
-                assert np.all(found.alpha[told.removed] < 1e-4)
-                assert np.all(found.alpha[told.saturated] > 1 - 1e-4)
-        if level == 1e-5:
-            assert told.counts[0] < 40
-
-
-def test_a_screener_shrinks_and_keeps_the_optimum():
-    for seed in range(12):
-        rng = np.random.default_rng([seed, 1])
-        problem = random_measured(seed, rng)
-        reference = Reference(problem)
-        if not reference.exact:
-            continue
-        screener = Screener(problem)
-        w = reference.w * (1 + 1e-3)
-        dual = problem.dual_at(reference.alpha, near=reference.w)
-        kept = np.arange(problem.n)[problem.weights > 0]
-        small = screener.problem
-        pair = Pair(small.at(w, reference.b), small.dual_at(dual.alpha[kept], near=w))
-        screener.update(pair)
-        small = screener.problem
-        if small.folded is None:
-            continue
-        part = small.at(reference.w, reference.b)
-        error = part.rounding + reference.point.rounding + 3 * reference.gap
-        assert abs(part.value - reference.point.value) <= error
-        again = small.dual_at(reference.alpha[screener.reduction.free], near=w)
-        assert again.value <= reference.point.value + again.rounding

@@ -9,34 +9,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from problems import INTERCEPTS, SHAPES, make_problem, problems, solved_problems
-from reproduction import stopped_short
-from safety import Reference, examine, examine_seeds, iterates
+from safety import Reference, examine, examine_seeds
 from wideberth import screen, solve
 from wideberth.problem import Pair, Problem
 from wideberth.screening import (
     Partition,
     Reduction,
     Screener,
-    fold_samples,
     screen_at_hand,
     screen_points,
 )
 from wideberth.screening.decisions import _intercept_bracket
 from wideberth.screening.regions import (
     REGIONS,
-    build_region,
-    midpoint_radius,
-    scaled_ball,
 )
-from wideberth.screening.tests import TESTS, quick_test, separable
 from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper import load
-from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
-from wideberth_paper.reference import ideal_partition, wrong_decisions
-from wideberth_paper.regions import shares
+from wideberth_paper.reference import ideal_partition
 
 seeds = st.integers(0, 2**32 - 1)
-EVERY = slice(None)
 
 
 @given(problems(log_C=(-3, 3), max_n=25), seeds)
@@ -73,32 +64,6 @@ def test_margins_at_hand_decide_nearly_as_much_and_no_row_is_read(radius, interc
     assert found.share > 0.3
 
 
-def test_the_ball_about_a_multiple_of_w_reaches_as_far_as_the_midpoint_is_off():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(30, 3)), np.repeat([1, -1], 15)
-    problem = Problem.from_data(X, y, C=1e-3, intercept=None)
-    dual = problem.dual_at(problem.weights)  # all saturated: the optimum, G = ½‖w−w*‖²
-    across = np.linalg.norm(dual.w) * np.linalg.svd(dual.w[None])[2][-1]
-    pair = Pair(problem.at(dual.w + across), dual)
-    ball = scaled_ball(problem, pair)
-    apart = np.linalg.norm(dual.w - ball.w)
-    assert apart > 1.2 * midpoint_radius(problem, pair)  # where the midpoint ball ends
-    assert apart <= ball.radius
-
-
-def test_points_that_are_multiples_of_each_other_put_the_middle_between_them():
-    X, y = load("breast_cancer")
-    problem = Problem.from_data(X, y, C=1.0, intercept=None)
-    solution = quiet_reference(problem)
-    there = problem.with_weights(1.1 * problem.weights)
-    dual = there.dual_at(1.1 * solution.alpha)  # w(α) = 1.1 w
-    pair = Pair(there.at(solution.w), dual)
-    found = screen_at_hand(there, pair, "midpoint")
-    ball = screen_points(there, pair, region="midpoint", test="separable")
-    np.testing.assert_allclose(found.lower, ball.lower, atol=1e-6)
-    np.testing.assert_allclose(found.upper, ball.upper, atol=1e-6)
-
-
 @pytest.mark.parametrize("factor", [0.25, 0.5])
 def test_the_harness_catches_a_radius_that_is_too_small(monkeypatch, factor):
     for kind, build in list(REGIONS.items()):
@@ -115,56 +80,10 @@ def test_the_harness_catches_a_radius_that_is_too_small(monkeypatch, factor):
     assert total["outside"] > 0
 
 
-def test_the_harness_catches_a_flipped_sign(monkeypatch):
-    def flipped(problem, region):
-        test = separable(problem, region)
-
-        def bounds(rows):
-            low, high = test(rows)
-            return low, 2 * region.margins[rows] - high
-
-        return bounds
-
-    monkeypatch.setitem(TESTS, "separable", flipped)
-    tally = examine_seeds(range(12))
-    assert tally["gap", "separable"]["wrong"] > 0
-
-
-# With a free b every bound also bears on b's bracket, so there only shares compare.
-@given(problems(log_C=(-2, 2), intercepts=(None, 1.0)), seeds)
-@settings(max_examples=60)
-def test_stronger_regions_decide_at_least_as_much(problem, seed):
-    reference = quiet_reference(problem)
-    for point, dual in iterates(reference, np.random.default_rng(seed)):
-        decided = [
-            ~screen_points(problem, Pair(point, dual), region=kind).free
-            for kind in ("gap", "midpoint", "ellipsoid")
-        ]
-        assert np.all(decided[0] <= decided[1])
-        assert np.all(decided[1] <= decided[2])
-
-
 def quiet_reference(problem):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Reference(problem)
-
-
-@given(problems(intercepts=(0.0,), log_C=(-2, 2)), seeds)
-@settings(max_examples=60)
-def test_intercept_bracket_contains_an_optimal_intercept(problem, seed):
-    reference = quiet_reference(problem)
-    for point, dual in iterates(reference, np.random.default_rng(seed)):
-        region = build_region("ellipsoid", problem, Pair(point, dual))
-        test = TESTS[quick_test(problem, "ellipsoid")]
-        low, high = _intercept_bracket(problem, *test(problem, region)(EVERY))
-        assert low <= high
-        # The best b for the reference's w may be an interval; one end must be inside.
-        nearest = np.clip(reference.b, low, high)
-        at_nearest = problem.at(reference.w, nearest).value
-        assert at_nearest <= problem.at(
-            reference.w
-        ).value + 3 * reference.gap + 1e-7 * abs(at_nearest)
 
 
 @given(problems(), seeds)
@@ -234,22 +153,6 @@ def test_sequential_screening_fires_and_is_right(intercept, C, radius):
     count = Counter()
     quiet_reference(new).judge(partition, count)
     assert count["wrong"] == count["violated"] == 0
-
-
-@given(solved_problems(), seeds, st.sampled_from([0.5, 0.9, 1.1, 2.0]))
-@settings(max_examples=40)
-def test_a_carried_dual_is_the_best_multiple_that_is_feasible(solved, seed, ratio):
-    rng, old = np.random.default_rng(seed), solved.problem
-    new = old.with_weights(ratio * old.weights * rng.uniform(0.9, 1.1, size=old.n))
-    share = np.divide(
-        solved.alpha, old.weights, out=np.zeros(old.n), where=old.weights > 0
-    )
-    dual = new.stretched(new.dual_at(share * new.weights))
-    base = new.repair(share * new.weights)
-    used = base > 0
-    room = (new.weights[used] / base[used]).min(initial=np.inf)
-    values = [new.dual_at(t * base).value for t in np.linspace(0, min(room, 4), 40)]
-    assert dual.value >= max(values) - 1e-6 * abs(max(values)) - dual.rounding
 
 
 @given(solved_problems(), seeds)
@@ -331,23 +234,6 @@ def test_rounding_never_decides(dtype, C):
         assert partition.saturated[:n].mean() > 0.9
 
 
-@pytest.mark.parametrize("guess", [0.0, 50.0, -50.0, np.nan])
-def test_the_bracket_of_b_needs_no_sort_of_all_rows(guess):
-    rng = np.random.default_rng(3)
-    y = np.where(rng.random(5000) < 0.3, 1, -1)
-    weights = rng.integers(0, 3, size=5000)
-    problem = Problem.from_data(
-        np.zeros((5000, 1)), y, sample_weight=weights, intercept=0.0
-    )
-    middle, width = np.round(rng.normal(size=5000), 1), rng.random(5000)
-    low, high = _intercept_bracket(problem, middle - width, middle + width, guess)
-    for b, end in ((low, 1), (high, -1)):  # the slope of P in b, where jumps come first
-        jumps = problem.y * (1 - middle) - end * width
-        slope = weights[jumps <= b + 1e-9].sum() - weights[y > 0].sum()
-        before = weights[jumps < b - 1e-9].sum() - weights[y > 0].sum()
-        assert before <= 0 <= slope
-
-
 def test_the_intercept_bracket_allows_for_the_rounding_of_folded_weights():
     rng = np.random.default_rng(0)
     weights, labels = 1e8 * rng.uniform(size=1000), np.repeat([1, -1], 1000)
@@ -355,7 +241,7 @@ def test_the_intercept_bracket_allows_for_the_rounding_of_folded_weights():
     gone = Problem.from_data(
         np.zeros((2000, 1)), labels[order], sample_weight=np.tile(weights, 2)[order]
     )
-    fold = fold_samples(gone, np.arange(2000))
+    fold = gone.fold(np.arange(2000))
     error = fold.balance  # exactly, both classes weigh the same
     assert error != 0
     # φ falls with slope 1, rises with slope |error|/2 from 1 on: b* = 1. With the
@@ -386,23 +272,6 @@ def test_public_screen_agrees_for_dense_and_sparse_and_reads_lists():
     assert ideal.counts == (17, 28, 524)
     assert np.all(dense.removed <= ideal.removed)
     assert np.all(dense.saturated <= ideal.saturated)
-
-
-def test_public_screen_has_the_defaults_of_solve():
-    X, y = load("breast_cancer")
-    rough = solve(X, y, radius=0.05, tol=1e-3)
-    given = X, y, rough.w, rough.alpha
-    found = screen(*given, C=1.0, radius=0.05)
-    problem = Problem.from_data(X, y, radius=0.05, intercept=0.0)
-    expected = screen_points(
-        problem, Pair(problem.at(rough.w), problem.dual_at(rough.alpha))
-    )
-    assert found.counts == expected.counts
-    assert found.share > 0.5
-    penalised = screen(*given, C=1.0, radius=0.05, intercept_penalty=2.0)
-    assert penalised.counts != found.counts
-    with pytest.raises(ValueError, match="needs fit_intercept=True"):
-        screen(*given, C=1, radius=0, fit_intercept=False, intercept_penalty=2.0)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -438,40 +307,3 @@ def test_bad_arguments_are_named(change, said):
     }
     with pytest.raises(ValueError, match=said):
         screen(**arguments | change)
-
-
-def test_algorithm1_as_published_removes_what_matters_and_the_repair_does_not():
-    X, y = load("breast_cancer")
-    for C in (0.1, 1.0, 10.0):
-        problem = Problem.from_data(X, y, C=C, radius=0.01)
-        exact = solve(X, y, C=C, radius=0.01, tol=1e-12, fit_intercept=False)
-        for variant in VARIANTS:
-            run = run_algorithm1(problem, variant, stopped_short)
-            assert run.steps[0]["iteration"] == 1
-            assert sum(run.partition.counts) == problem.n
-            wrong = wrong_decisions(run.partition, exact.alpha, problem.weights)
-            value = problem.at(run.w).value / exact.primal
-            if variant == "as_published":
-                assert wrong[0] > 0
-                assert value > 1.02
-            else:
-                assert wrong == (0, 0)
-                assert value < 1.0001
-            before = 0
-            for line in run.steps:
-                missed = np.linalg.norm(line["w"] - exact.w) > line["radius"]
-                assert missed == (variant == "as_published" and before > 0)
-                before = line["saturated"]
-    with pytest.raises(ValueError, match="variant='mended'"):
-        run_algorithm1(problem, "mended")
-    with pytest.raises(ValueError, match="without an intercept"):
-        run_algorithm1(replace(problem, intercept=0.0), "repaired")
-
-
-def test_region_table_is_ordered():
-    X, y = load("breast_cancer")
-    rows = list(shares(Problem.from_data(X, y, C=10.0, radius=0.05)))
-    assert len(rows) == 6
-    for _, decided in rows:
-        assert decided == sorted(decided)
-    assert rows[2][1][2] > rows[2][1][0]

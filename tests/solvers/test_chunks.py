@@ -1,16 +1,12 @@
 """Data that is read in chunks is the data that was passed, at every read."""
 
-import os
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from wideberth import RobustLinearSVC, solve
 from wideberth.data import DataError, open_data
-from wideberth.data.chunks import Chunk, checksum
-from wideberth.data.sources import ChunkSource
-from wideberth.solvers.registry import get_solver
+from wideberth.data.samples import Samples, checksum
 
 N, D, SIZE = 3000, 4, 500
 OPTIONS = {"C": 0.1, "radius": 0.05, "random_state": 0, "fit_intercept": False}
@@ -81,24 +77,6 @@ def test_every_view_of_a_map_is_read_as_numpy_reads_it(
     chunks = list(source.map(lambda chunk: chunk.X))
     assert len(chunks) > 0
     np.testing.assert_array_equal(np.vstack(chunks), np.array(mapped))
-
-
-def test_a_map_stored_by_columns_with_an_offset_is_read(data, tmp_path, roomy):
-    path = tmp_path / "raw.bin"
-    path.write_bytes(b"header!!" * 3 + np.asfortranarray(data[0]).tobytes("F"))
-    mapped = np.memmap(path, float, "r", offset=24, shape=(N, D), order="F")
-    found = solve(mapped, data[1], memory=LITTLE, **OPTIONS)
-    same = solve(data[0], data[1], **OPTIONS)
-    assert found.primal == pytest.approx(same.primal, rel=2e-6)
-
-
-def test_a_map_outlives_the_name_of_its_file(data, tmp_path, roomy):
-    path = saved(tmp_path, data[0])
-    mapped = np.load(path, mmap_mode="r")
-    np.save(tmp_path / "new.npy", -data[0])
-    os.replace(tmp_path / "new.npy", path)
-    found = solve(mapped, data[1], memory=LITTLE, **OPTIONS)
-    np.testing.assert_allclose(found.w, solve(*data[:2], **OPTIONS).w, atol=1e-3)
 
 
 def test_a_map_without_labels_is_refused(data, tmp_path, roomy):
@@ -190,16 +168,6 @@ def test_chunks_that_change_between_reads_are_noticed(data, change, form):
     assert len(reads) == 4
 
 
-def test_a_file_that_is_written_while_it_is_read_is_noticed(data, tmp_path):
-    path = saved(tmp_path, data[0])
-
-    def write(entry):
-        np.save(path, 2 * data[0])
-
-    with pytest.raises(DataError, match=r"X.npy: the data changed"):
-        solve(path, data[1], callback=write, **OPTIONS)
-
-
 def test_a_map_that_is_written_to_while_it_is_read_is_noticed(data, tmp_path, roomy):
     mapped = np.load(saved(tmp_path, data[0]), mmap_mode="r+")
 
@@ -223,33 +191,13 @@ def test_text_labels_that_change_between_reads_are_noticed(data):
         RobustLinearSVC(C=0.1).fit(read)
 
 
-def test_dask_partitions_that_change_are_noticed(data):
-    dask = pytest.importorskip("dask")
-    import dask.array as da
-
-    reads = []
-
-    @dask.delayed(pure=False)
-    def block():
-        reads.append(0)
-        return data[0][:SIZE] + len(reads)
-
-    X = da.from_delayed(block(), (SIZE, D), float)
-    y = da.from_array(data[1][:SIZE], chunks=SIZE)
-    with (
-        dask.config.set(scheduler="synchronous"),
-        pytest.raises(DataError, match="Dask collection, chunk 0: the data changed"),
-    ):
-        solve(X, y, **OPTIONS)
-
-
 def test_a_checksum_is_of_the_values_and_not_of_their_layout(data):
     X, y = data[0], data[1]
-    here = checksum(Chunk(X, y))
-    assert checksum(Chunk(np.asfortranarray(X), y)) == here
-    assert checksum(Chunk(np.repeat(X, 2, axis=0)[::2], y, number=7)) == here
-    assert checksum(Chunk(X[::-1], y)) != here
-    assert checksum(Chunk(X, y, weight=y)) != here
+    here = checksum(Samples(X, y))
+    assert checksum(Samples(np.asfortranarray(X), y)) == here
+    assert checksum(Samples(np.repeat(X, 2, axis=0)[::2], y, number=7)) == here
+    assert checksum(Samples(X[::-1], y)) != here
+    assert checksum(Samples(X, y, weight=y)) != here
 
 
 @pytest.mark.parametrize("distance", [1, 1021, 5 * 1021, 131 * 1021])
@@ -258,7 +206,7 @@ def test_a_checksum_tells_two_values_that_change_places(distance):
     X.flat[[0, distance]] = 1.0, -1.0  # their bits differ in the first alone
     other = np.zeros((300, 1000))
     other.flat[[0, distance]] = -1.0, 1.0
-    assert checksum(Chunk(X, X[:, 0])) != checksum(Chunk(other, X[:, 0]))
+    assert checksum(Samples(X, X[:, 0])) != checksum(Samples(other, X[:, 0]))
 
 
 @pytest.mark.parametrize("shape", [(300, 1021), (2042, 10), (4096, 256), (10_000, 2)])
@@ -268,55 +216,7 @@ def test_a_checksum_tells_signs(shape, columns):
     other = X.copy()
     other[:, columns] *= -1
     y = np.ones(shape[0])
-    assert checksum(Chunk(X, y)) != checksum(Chunk(other, y))
-
-
-def test_arrays_that_stay_in_memory_are_not_read_for_a_checksum(data, monkeypatch):
-    def taken(chunk):
-        raise AssertionError("all of the array was read")
-
-    monkeypatch.setattr("wideberth.data.sources.checksum", taken)
-    strict = pytest.importorskip("array_api_strict")
-    found = solve(*(strict.asarray(part[:300]) for part in data[:2]), C=0.1, quiet=True)
-    assert found.converged
-
-
-@pytest.mark.parametrize("penalty", [None, 0.0, 0.5])
-def test_dual_weights_never_exceed_the_weights(penalty, monkeypatch):
-    monkeypatch.setattr(ChunkSource, "capacity", lambda self, *given: 1000)
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(4000, 5))
-    y = np.where(X[:, 0] + rng.normal(size=4000) > 0, 1, -1)
-    weight = rng.uniform(0.1, 1, 4000)
-    chunks = [
-        (sp.csr_array(X[k : k + 1000]), y[k : k + 1000], weight[k : k + 1000])
-        for k in range(0, 4000, 1000)
-    ]
-
-    def stop(entry):  # as soon as there is a dual point
-        return entry["dual"] > 0
-
-    intercept = {"fit_intercept": True, "intercept_penalty": penalty}
-    found = solve(
-        chunks,
-        C=0.3,
-        radius=0.1,
-        callback=stop,
-        quiet=True,
-        random_state=0,
-        **{"fit_intercept": False} if penalty is None else intercept,
-    )
-    assert found.alpha.any()
-    assert np.all((found.alpha >= 0) & (found.alpha <= 0.3 * weight))
-
-
-def test_a_solver_may_be_an_object_for_chunks_too(data):
-    X, y = data[0][:500], data[1][:500]
-    by_name = solve([(X, y)], solver="newton", **OPTIONS)
-    by_object = solve([(X, y)], solver=get_solver("newton"), **OPTIONS)
-    assert by_object.primal == by_name.primal
-    with pytest.raises(ValueError, match="solver='conic' needs the data in memory"):
-        solve([(X, y)], solver=get_solver("conic"), **OPTIONS)
+    assert checksum(Samples(X, y)) != checksum(Samples(other, y))
 
 
 def test_more_features_than_their_matrices_have_room_for_are_refused(tmp_path):
@@ -324,5 +224,3 @@ def test_more_features_than_their_matrices_have_room_for_are_refused(tmp_path):
     wide.write_text("1 1:0.5 3:1\n-1 2:1 16777216:2\n")
     with pytest.raises(DataError, match=r"16777216 features.*6\.76e\+06 GB.*memory"):
         solve(open_data(wide))
-    X = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=(2, 16_777_216))
-    assert solve(X, [1, -1]).converged  # as the sentence promises

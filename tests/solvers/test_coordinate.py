@@ -1,15 +1,10 @@
-import signal
-import subprocess
-import sys
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 
 from problems import make_problem, problems
-from wideberth import NullModelWarning, solve
+from wideberth import solve
 from wideberth.kernels.sweeps import Sweeps
 from wideberth.problem import Problem
 from wideberth.solvers import sweeps
@@ -77,33 +72,6 @@ def test_agrees_with_newton(problem):
     assert found.point.value == pytest.approx(other.point.value, rel=1e-7)
 
 
-@pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
-@pytest.mark.parametrize("radius", [0.0, 0.5])
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-def test_agrees_with_newton_on_text(intercept, radius, C):
-    problem = text_problem(C=C, radius=radius, intercept=intercept)
-    found, _ = run(problem)
-    options = {"fit_intercept": intercept is not None, "tol": TOL}
-    options["intercept_penalty"] = intercept or 0.0
-    X, y = problem.rows.X, problem.y
-    other = solve(X, y, C=C, radius=radius, solver="newton", **options)
-    assert certified(problem, found)
-    assert found.point.value == pytest.approx(other.primal, rel=2 * TOL)
-
-
-@pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
-def test_weights_and_radii_of_single_samples_count(intercept):
-    rng = np.random.default_rng(3)
-    problem = text_problem(
-        radius=rng.uniform(0, 1, size=600),
-        sample_weight=rng.integers(0, 4, size=600),
-        intercept=intercept,
-    )
-    found, _ = run(problem)
-    assert certified(problem, found)
-    assert not found.dual.alpha[problem.weights == 0].any()
-
-
 def test_storage_does_not_change_the_answer():
     problem = text_problem(n=200, d=300, radius=0.2)
     X, y = problem.rows.X, problem.y
@@ -148,38 +116,6 @@ def test_storage_does_not_change_the_answer():
     assert value(explicit) == pytest.approx(value(explicit.toarray()), rel=3e-9)
 
 
-def test_empty_rows_and_columns_are_harmless():
-    problem = text_problem(n=100, d=200)
-    X = problem.rows.X.tolil()
-    X[::10] = 0.0
-    X[:, ::3] = 0.0
-    X = sp.csr_array(X.tocsr())
-    for radius in (0.0, 0.3):
-        options = {"radius": radius, "tol": TOL}
-        solution = solve(X, problem.y, solver="coordinate", **options)
-        assert solution.converged
-        assert solution.primal == pytest.approx(
-            solve(X, problem.y, solver="newton", **options).primal, rel=2 * TOL
-        )
-        assert not solution.w[::3].any()
-
-
-def test_the_seed_decides_everything():
-    problem = text_problem(C=0.1, radius=0.1)
-    runs = [run(problem, seed=seed)[0] for seed in (1, 1, 2)]
-    np.testing.assert_array_equal(runs[0].point.w, runs[1].point.w)
-    np.testing.assert_array_equal(runs[0].dual.alpha, runs[1].dual.alpha)
-    assert not np.array_equal(runs[0].point.w, runs[2].point.w)
-
-
-def test_numpy_random_numbers_of_the_user_are_left_alone():
-    np.random.seed(0)  # noqa: NPY002
-    expected = np.random.random(3)  # noqa: NPY002
-    np.random.seed(0)  # noqa: NPY002
-    run(text_problem(n=100))
-    np.testing.assert_array_equal(np.random.random(3), expected)  # noqa: NPY002
-
-
 @pytest.mark.parametrize("intercept", [None, 0.0])
 def test_screening_fires_and_is_right(intercept):
     problem = text_problem(n=6000, d=3000, C=0.1, radius=0.1, intercept=intercept)
@@ -191,18 +127,6 @@ def test_screening_fires_and_is_right(intercept):
     assert not found.dual.alpha[ideal.removed].any()
     share = found.dual.alpha / problem.weights
     assert np.all(share[ideal.saturated] > 1 - 1e-6)  # balancing may take a little
-
-
-def test_screening_that_decides_nothing_reads_little():
-    passes = []
-    for region in (None, "ellipsoid"):
-        problem = text_problem(C=1.0)
-        problem.rows.norms()
-        before = problem.rows.passes.count
-        _, control = run(problem, region=region)
-        assert control.trace[-1]["free"] == problem.n
-        passes.append(problem.rows.passes.count - before)
-    assert passes[1] <= 1.15 * passes[0]  # certificates that might have decided rows
 
 
 def test_callbacks_hear_of_every_round_and_can_end_it():
@@ -234,16 +158,6 @@ def test_near_copies_of_opposite_label_do_not_stall_it():
     control = Control(1e-6, max_iter=1000, random=Random(0))
     found = Coordinate().solve(problem, control)
     assert certified(problem, found, 1e-6)
-
-
-def test_passes_of_other_problems_do_not_count_against_the_sweeps(monkeypatch):
-    def refuse(*args, **options):
-        raise AssertionError("handed over to Newton's method")
-
-    monkeypatch.setattr(sweeps.Newton, "run", refuse)
-    problem = text_problem(n=300, d=900, C=0.01)
-    problem.rows.passes.add(10**6 * problem.n)  # as along a path
-    assert certified(problem, run(problem)[0])
 
 
 def test_noise_that_is_taken_back_does_not_sum_to_less_than_nothing():
@@ -305,17 +219,6 @@ def test_auto_changes_over_to_newton_where_sweeps_are_slow():
     assert solver(dense, C=10.0, radius=0.1, noise="linf") == "newton"
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-def test_a_looser_tolerance_reads_no_more(C):
-    problem = ill_conditioned(C=C)
-    X, y = problem.rows.X, problem.y
-    reads = [
-        solve(X, y, C=C, tol=tol, random_state=0, fit_intercept=False).passes
-        for tol in (1e-1, 1e-4)
-    ]
-    assert reads[0] <= reads[1]
-
-
 def test_other_noise_is_refused_with_the_way_out():
     X, y = np.eye(4), [1, -1, 1, -1]
     with pytest.raises(ValueError, match="solver='newton'"):
@@ -335,68 +238,6 @@ def test_a_warm_start_is_used():
     assert nearby.trace[0]["gap"] < 0.1 * cold.trace[0]["gap"]
     from_w = solve(X, y, C=1.01, tol=1e-6, init=(cold.w, cold.b, None), **options)
     assert from_w.converged
-
-
-def test_limits_and_callbacks_end_it_between_epochs():
-    problem = text_problem(C=100.0)
-    X, y = problem.rows.X, problem.y
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        short = solve(
-            X,
-            y,
-            C=100.0,
-            solver="coordinate",
-            tol=1e-12,
-            max_iter=7,
-            fit_intercept=False,
-        )
-        asked = solve(
-            X,
-            y,
-            C=100.0,
-            solver="coordinate",
-            callback=lambda entry: True,
-            fit_intercept=False,
-        )
-        late = solve(
-            X, y, C=100.0, solver="coordinate", max_seconds=1e-9, fit_intercept=False
-        )
-    assert short.n_iter == 7
-    assert not asked.converged
-    assert not late.converged
-    assert problem.gap(late.w, late.b, late.alpha) == pytest.approx(late.gap)
-
-
-def test_interrupting_it_leaves_promptly():
-    code = (
-        "import numpy as np, scipy.sparse as sp\n"
-        "from wideberth import solve\n"
-        "X = sp.random_array((4000, 3000), density=0.01, format='csr', random_state=0)\n"
-        "y = np.where(np.arange(4000) % 2, 1, -1)\n"
-        "say = lambda entry: print('running', flush=True)\n"
-        "solve(X, y, C=1e3, solver='coordinate', tol=1e-15, callback=say)\n"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout.readline() == b"running\n"
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=30)
-    assert error.strip().endswith(b"KeyboardInterrupt")
-
-
-def test_the_null_model_is_found_and_said():
-    problem = text_problem(n=100, d=150)
-    with pytest.warns(NullModelWarning):
-        solution = solve(
-            problem.rows.X,
-            problem.y,
-            radius=1e4,
-            solver="coordinate",
-            fit_intercept=False,
-        )
-    assert not solution.w.any()
 
 
 def test_problems_of_one_feature_or_few_rows_work():

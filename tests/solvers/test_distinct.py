@@ -99,17 +99,6 @@ def test_chunks_that_do_not_repeat_are_handed_over_as_before():
     assert problem.gap(found.w, found.b, found.alpha) <= 1e-6 * found.primal
 
 
-def test_scratch_files_take_the_labels_where_memory_is_short(monkeypatch):
-    X, y, weight, radius, _ = repeated(6)
-    kept = solve(list(split(X, y, weight, radius)), C=0.01)
-    monkeypatch.setattr(
-        Source, "spares", lambda self, size: size > 0 and size == 10 * N
-    )
-    stored = solve(list(split(X, y, weight, radius)), C=0.01)
-    assert stored.passes == 1
-    assert np.array_equal(stored.alpha, kept.alpha)
-
-
 def test_rows_of_chunks_are_merged_in_turn():
     X, y, weight, radius, _ = repeated(7)
     table = distinct.DistinctRows(most=900, in_memory=True)

@@ -5,13 +5,11 @@ import pytest
 
 from problems import make_problem
 from wideberth.problem import Problem
-from wideberth.problem.merge import join
 from wideberth.screening import Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Batches, FirstPass, Gather, part_of
 from wideberth.solvers.driver import Driver, solve_in_memory
-from wideberth.solvers.sampling import SamplingError
-from wideberth.solvers.shrinking import Shrinking, fix_far_rows, nearest_width
+from wideberth.solvers.shrinking import Shrinking, fix_far_rows
 
 
 def far_off(n=20_000):
@@ -93,41 +91,7 @@ def test_rows_without_weight_are_not_handed_over():
         np.testing.assert_array_equal(answer.piece.indices, np.arange(1, 400, 2))
 
 
-def test_one_problem_is_joined_of_the_rows_of_several():
-    problem = make_problem(3, n=90, d=4, radius=0.1)
-    problem = problem.with_targets(np.linspace(0.5, 2.0, 90))
-    parts = [problem.take(np.arange(k, k + 30)) for k in (0, 30, 60)]
-    joined = join(parts)
-    w, alpha = np.ones(4), 0.5 * problem.weights
-    assert joined.at(w).value == pytest.approx(problem.at(w).value, rel=1e-12)
-    expected = problem.dual_at(alpha).value
-    assert joined.dual_at(alpha).value == pytest.approx(expected, rel=1e-12)
-
-
 # -- the loop --------------------------------------------------------------------------
-
-
-def test_rows_that_were_settled_wrongly_stay_in_every_working_set(monkeypatch):
-    problem, start = far_off()
-    solve, seen, pinned = Driver.solve_part, [], []
-
-    def watched(self, work):
-        assert np.isin(pinned, work.problem and work.members[0]).all()
-        found = solve(self, work)
-        seen.append(len(pinned))
-        return found
-
-    gather = Driver._gather
-
-    def noted(self, question, solved):
-        work = gather(self, question, solved)
-        pinned.extend(work.crossed.get(0, []))
-        return work
-
-    monkeypatch.setattr(Driver, "solve_part", watched)
-    monkeypatch.setattr(Driver, "_gather", noted)
-    assert solve_in_memory(problem, Control(1e-6), start, 0.02).meets(1e-6)
-    assert max(seen) > 0
 
 
 def test_what_is_settled_does_not_bear_on_the_answer():
@@ -171,29 +135,6 @@ def test_rows_in_memory_are_one_batch_of_many(intercept):
     alpha, _, _ = several.dual_weights()
     value = problem.dual_at(alpha).value
     assert value == pytest.approx(several.certificate.dual, rel=1e-9)
-
-
-def test_a_sample_leaves_bands_that_hold_the_rows_that_cross():
-    problem = make_problem(5, n=40_000, d=5, C=0.1, separation=0.5)
-    rng = np.random.default_rng(0)
-    J = np.sort(rng.choice(problem.n, 8_000, replace=False))
-    sample = problem.take(J, weights=5.0 * problem.weights[J])
-    rough = solve_in_memory(sample, Control(1e-6))
-    error = SamplingError(sample, rough.point, np.full(8_000, 0.8), rng)
-    best = solve_in_memory(problem, Control(1e-8))
-    before = problem.at(rough.point.w, rough.point.b)
-    crossed = (before.slack > 0) != (best.point.slack > 0)
-    near = np.abs(before.slack) <= error(problem, before.slack)
-    assert crossed.any()
-    assert np.mean(near[crossed]) > 0.99
-    assert near.mean() < 0.5
-
-
-def test_the_width_of_a_share_of_the_rows():
-    slack = np.linspace(-1.0, 1.0, 201)
-    for share in (0.1, 0.5):
-        near = np.abs(slack) <= nearest_width(slack, share)
-        assert near.mean() == pytest.approx(share, abs=0.02)
 
 
 def test_a_problem_without_weights_is_solved():

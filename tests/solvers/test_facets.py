@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from polyhedral import (
     INTERCEPTS,
@@ -160,31 +159,6 @@ def test_steps_of_newton_solve_their_equations(shape, intercept, norm_penalty):
         np.testing.assert_allclose(cone.k, [t + image, t - image], atol=1e-9 * t)
 
 
-@pytest.mark.parametrize("shape", ["linf", "box"])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("table", [np.asarray, sp.csr_array])
-def test_fewer_rows_than_features_take_the_same_steps(
-    monkeypatch, shape, intercept, table
-):
-    X, y, options = make_arguments(10, shape=shape, n=12, d=30, norm_penalty=0.5)
-    problem = Problem.from_data(table(X), y, intercept=intercept, **options)
-    thin, dense = InteriorPoint(problem), InteriorPoint(problem)
-
-    def system(theta, vectors):
-        rows = dense.block.rows
-        matrix, sums = rows.gathered(theta, vectors)
-        matrix += np.diag(rows.penalty)
-        dense.block.curvature().add_to(matrix)
-        return Factor.of(matrix), sums
-
-    monkeypatch.setattr(dense.block, "system", system)
-    for _ in range(6):
-        assert thin.step()
-        assert dense.step()
-        np.testing.assert_allclose(thin.x, dense.x, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(thin.alpha, dense.alpha, rtol=1e-6, atol=1e-9)
-
-
 @pytest.mark.parametrize("border", [[0.0], [0.0, 0.0], [0.0, 2.0]])
 def test_a_thin_factor_solves_what_a_dense_one_solves(border):
     rng = np.random.default_rng(11)
@@ -271,18 +245,3 @@ def test_features_taken_in_on_the_way_change_no_value(shape, intercept):
     best = solve(X, y, tol=1e-9, **options, **intercept_options(intercept))
     value = whole.at(engine.w, engine.b).value
     assert value == pytest.approx(best.primal, rel=1e-7)
-
-
-def test_a_copy_of_the_engine_stays_where_it_was():
-    X, y, options = make_arguments(14)
-    engine = InteriorPoint(Problem.from_data(X, y, **options))
-    engine.step()
-    copy = engine.copied()
-    x, k = copy.x.copy(), copy.block.k.copy()
-    for _ in range(3):
-        engine.step()
-    assert np.array_equal(copy.x, x)
-    assert np.array_equal(copy.block.k, k)
-    for _ in range(3):
-        copy.step()
-    assert np.array_equal(copy.x, engine.x)

@@ -1,7 +1,6 @@
 """Few columns at a time: the answer, the proof and the zeros are those of all columns."""
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from polyhedral import INTERCEPTS, assert_same, intercept_options, make_argument
 from wideberth import Box, path, solve
 from wideberth.problem import Pair, Problem
 from wideberth.problem.limits import FEW_FEATURES
-from wideberth.solvers import columns
 from wideberth.solvers.attempts import sparse
 from wideberth.solvers.base import Control
 from wideberth.solvers.columns import ColumnRounds, FewColumns
@@ -80,34 +78,6 @@ def test_the_form_of_the_rows_does_not_matter(seed, table, screening):
     assert_same(found, solve(X, y, solver="newton", tol=1e-8, **how))
 
 
-@pytest.mark.parametrize("other", ["penalty", "radius", "nothing", "everything"])
-def test_a_start_from_another_solution_has_the_same_end(other):
-    X, y, options = wide(2)
-    best = solve(X, y, tol=1e-9, **options)
-    away = {
-        "penalty": options | {"norm_penalty": 0.5},
-        "radius": options | {"radius": 0.2},
-    }
-    if other in away:
-        start = solve(X, y, **away[other])
-    elif other == "nothing":
-        start = np.zeros(400), 0.0, np.zeros(40)
-    else:
-        start = np.ones(400), 0.0, np.full(40, 0.5)
-    found = solve(X, y, init=start, tol=1e-9, **options)
-    assert found.converged
-    assert_same(found, best)
-    again = solve(X, y, init=found, tol=1e-8, **options)
-    assert again.n_iter == 0
-    assert np.array_equal(again.w, found.w)
-
-
-def test_tall_data_may_ask_for_columns_too():
-    X, y, options = wide(3, n=300, d=20, radius=0.1)
-    found = solve(X, y, solver="columns", tol=1e-8, **options)
-    assert_same(found, solve(X, y, solver="newton", tol=1e-8, **options))
-
-
 @pytest.mark.parametrize("solver", ["columns", "newton"])
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize(
@@ -149,29 +119,6 @@ def test_smooth_noise_is_refused_in_a_sentence():
 # -- rounds ----------------------------------------------------------------------------
 
 
-def test_columns_come_in_as_they_are_wanted(monkeypatch):
-    """Steps see few columns, twice as many at most in each round, and enough at last."""
-    seen = []
-    run = ColumnRounds.solve_part
-
-    def watched(self, part):
-        seen.append(part.columns)
-        return run(self, part)
-
-    monkeypatch.setattr(ColumnRounds, "solve_part", watched)
-    monkeypatch.setattr(columns, "FEW_FEATURES", 4)
-    rounds, problem = rounds_of(5)
-    found = rounds.solve(np.arange(2))
-    sizes = [J.size for J in seen]
-    assert sizes[0] <= 6
-    assert max(sizes) > sizes[0]
-    assert max(sizes) < 400
-    assert all(b <= 2 * max(a, 4) for a, b in itertools.pairwise(sizes))
-    assert np.isin(np.flatnonzero(found.point.w), seen[-1]).all()
-    assert found.point.w.size == 400
-    assert problem.certificate(found.point, found.dual).proves(1e-8)
-
-
 @pytest.mark.parametrize("first", [0, 1, 50])
 def test_whatever_columns_come_first_the_last_are_right(first):
     rounds, problem = rounds_of(6)
@@ -179,19 +126,6 @@ def test_whatever_columns_come_first_the_last_are_right(first):
     best = FewColumns().solve(problem, Control(1e-8, 1000, np.inf))
     assert found.certificate.proves(1e-8)
     assert found.point.value == pytest.approx(best.point.value, rel=1e-7)
-
-
-def test_what_columns_cost_that_are_left_out_is_part_of_the_gap():
-    rounds, problem = rounds_of(7)
-    part, rounds.goal = columns.ColumnPart.of(problem, np.arange(3)), 1e-8
-    pair = rounds.solve_part(part)
-    whole = problem.dual_at(part.work.unfold(part.engine.alpha))
-    assert pair.dual.value == pytest.approx(whole.value, rel=1e-12)
-    assert pair.gap > 0.01 * pair.point.value  # features missing, and it is told
-    small = problem.with_features(np.arange(3)).dual_at(whole.alpha)
-    d, limit = np.abs(whole.d[3:]), whole.s
-    lost = 0.5 * np.sum(np.maximum(d - limit, 0.0) ** 2)
-    assert small.value - lost == pytest.approx(whole.value, rel=1e-9)
 
 
 def test_wanted_columns_are_those_that_cost_most():
@@ -282,25 +216,6 @@ def test_zeros_never_cost_the_proof(seed):
             assert after is before
 
 
-def test_a_weight_that_the_proof_needs_stays():
-    """The dual point calls two features zero, and is wrong about one of them."""
-    X, y, options = wide(11, n=60, d=30, norm_penalty=4.0)
-    problem = problem_of(X, y, options)
-    best = solve(X, y, fit_intercept=False, tol=1e-9, **options)
-    used = np.flatnonzero(best.w)
-    heavy = used[np.argmax(np.abs(best.w[used]))]
-    dual = problem.dual_at(best.alpha)
-    w, small = best.w.copy(), np.flatnonzero(dual.w == 0)[0]
-    w[small] = 1e-9
-    wrong = dual.w.copy()
-    wrong[heavy] = 0.0
-    pair = Pair(problem.at(w), dual.__class__(**vars(dual) | {"w": wrong}))
-    found = sparse(problem, pair, 1e-6)
-    assert found.certificate.proves(1e-6)
-    assert found.point.w[heavy] == w[heavy]
-    assert found.point.w[small] == 0
-
-
 # -- features proven zero, beside a solution -------------------------------------------
 
 
@@ -317,28 +232,6 @@ def test_only_features_proven_zero_are_called_removed(intercept, d):
         assert not best.w[removed].any()
     assert removed.sum() > 0.5 * np.sum(best.w == 0)
     assert solve(X, y, screening=None, **how).removed_features is None
-
-
-def test_features_proven_zero_travel_without_the_data():
-    sizes = []
-    for copies in (1, 40):
-        X, y, options = wide(13, n=50, d=60, norm_penalty=4.0)
-        X, y = np.tile(X, (copies, 1)), np.tile(y, copies)
-        found = solve(X, y, **options | {"C": 0.5 / copies})
-        sent = pickle.dumps(found)
-        back = pickle.loads(sent)
-        assert np.array_equal(back.removed_features, found.removed_features)
-        assert back.removed_features.any()
-        assert back.prover is None
-        rows = sum(getattr(found, name).nbytes for name in ("alpha", "removed"))
-        sizes.append(len(sent) - 2 * rows)
-    assert sizes[1] < sizes[0] + 60 * 50 * 8  # nothing of n·d entries
-
-
-def test_features_are_not_told_of_where_data_is_read_in_chunks():
-    X, y, options = wide(14, n=400, d=8)
-    found = solve([(X[:200], y[:200]), (X[200:], y[200:])], **options)
-    assert found.removed_features is None
 
 
 def test_a_box_of_no_size_proves_nothing():

@@ -14,7 +14,6 @@ from wideberth import RobustLinearSVC, solve
 from wideberth.errors import fill
 from wideberth.noise.reading import read_errors
 from wideberth.problem import Problem
-from wideberth.solvers.blocks import SmoothedSets
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.shrinking import Shrinking
 
@@ -104,24 +103,6 @@ def test_a_nearly_singular_covariance_has_a_certificate_that_holds(intercept, C)
         assert "X_err holds covariances" in str(found.notes[0])
 
 
-@pytest.mark.parametrize("radius", [0.01, 1.0, 100.0])
-def test_covariances_of_deficient_rank_have_certificates_that_hold(radius):
-    rng = np.random.default_rng(3)
-    proven = 0
-    for k in range(12):
-        n, d = 8, int(rng.integers(2, 5))
-        y = np.where(np.arange(n) % 2, 1, -1)
-        X = rng.normal(size=(n, d)) + y[:, None]
-        B = rng.integers(-9, 10, size=(n, d, d - 1)).astype(float) / 16
-        options = {"C": 10.0 ** rng.integers(-1, 3), "radius": radius}
-        options["X_err"] = B @ B.transpose(0, 2, 1)
-        intercept = INTERCEPTS[k % 3]
-        found = solve(X, y, quiet=True, **options, **intercept_options(intercept))
-        assert not wrongs(X, y, found, intercept, options)
-        proven += found.converged
-    assert proven >= 10
-
-
 def wrongs(X, y, found, intercept, options):
     """What 200-bit arithmetic finds wrong in a solution."""
     task = Task(X, y, intercept=intercept, **options)
@@ -188,50 +169,6 @@ def test_samples_and_rounds_on_many_rows_reach_the_optimum(form, intercept):
     assert rough.converged
     assert fine.converged
     near_the_same(rough, fine)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_screening_changes_no_answer_and_no_decision_contradicts_it(form):
-    X, y, options = make_arguments(11, n=60, form=form, weights="random")
-    plain = solve(X, y, tol=1e-9, screening=None, **options)
-    for region in ("ellipsoid", "midpoint", "gap"):
-        found = solve(X, y, tol=1e-9, screening=region, **options)
-        near_the_same(found, plain)
-        weights = options["sample_weight"]
-        assert np.all(plain.alpha[found.removed] <= 1e-3 * weights[found.removed])
-        short = weights[found.saturated] - plain.alpha[found.saturated]
-        assert np.all(short <= 1e-3 * weights[found.saturated])
-        assert found.removed.any()
-
-
-@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
-def test_a_path_is_its_solves(form):
-    X, y, options = make_arguments(12, n=50, form=form)
-    grid = [0.01, 0.1, 1.0, 10.0]
-    whole = wideberth.path(X, y, Cs=grid, tol=1e-8, **options)
-    for C, part in zip(grid, whole, strict=True):
-        assert part.converged
-        alone = solve(X, y, C=C, tol=1e-8, **options)
-        assert abs(part.objective - alone.certificate.primal) <= 2e-8 * part.objective
-        apart = 2 * np.sqrt(2 * 2e-8 * part.objective)
-        assert np.linalg.norm(part.w - alone.w) <= apart
-
-
-@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_a_start_at_the_solution_is_the_solution(form, intercept):
-    X, y, options = make_arguments(13, n=50, form=form, radii="random")
-    options |= intercept_options(intercept)
-    first = solve(X, y, tol=1e-9, **options)
-    again = solve(X, y, tol=1e-8, init=first, **options)
-    assert again.n_iter == 0
-    assert again.converged
-    near_the_same(first, again)
-    rng = np.random.default_rng(0)
-    start = first.w + rng.normal(size=4), first.b, first.alpha * rng.random(50)
-    near_the_same(first, solve(X, y, tol=1e-8, init=start, **options))
-    alone = solve(X, y, tol=1e-8, init=(first.w, first.b, None), **options)
-    near_the_same(first, alone)
 
 
 # -- what is said about error bars ------------------------------------------------------
@@ -318,28 +255,12 @@ def test_a_covariance_that_is_semidefinite_up_to_rounding_is_taken():
     assert solve(X6, Y6, X_err=S, quiet=True).converged
 
 
-def test_errors_are_one_standard_error_wide_unless_a_radius_says_otherwise():
-    X, y, options = make_arguments(15)
-    one, default, two = (
-        solve(X, y, X_err=options["X_err"] / factor, tol=1e-9, **how)
-        for factor, how in ((1, {"radius": 1.0}), (1, {}), (2, {"radius": 2.0}))
-    )
-    np.testing.assert_array_equal(one.w, default.w)
-    near_the_same(one, two)
-
-
 def test_inputs_stay_as_they_were():
     for form in FORMS:
         X, y, options = make_arguments(16, form=form)
         before = repr(options["X_err"]), repr(X)
         solve(X, y, **options)
         assert (repr(options["X_err"]), repr(X)) == before
-
-
-def test_chunks_from_a_program_bring_their_error_bars():
-    chunks = [(X6[:3], Y6[:3]), (X6[3:], Y6[3:])]
-    with pytest.raises(ValueError, match="X_err must come with them"):
-        solve(chunks, X_err=GOOD)
 
 
 def test_missing_errors_are_filled_by_the_rule_asked_for():
@@ -414,66 +335,7 @@ def test_steps_of_newton_solve_their_equations():
         assert off <= 1e-10 * (1 + np.linalg.norm(engine.combined))
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_steps_are_the_same_in_blocks(monkeypatch, intercept):
-    X, y, options = make_arguments(5, n=60, d=3)
-    problem = Problem.from_data(X, y, intercept=intercept, **options)
-    whole, parts = InteriorPoint(problem), None
-    monkeypatch.setattr("wideberth.noise.error_bars.CACHED_ENTRIES", 40)
-    parts = InteriorPoint(problem)
-    assert len(parts.block.pieces) > 3
-    for _ in range(6):
-        assert whole.step()
-        assert parts.step()
-        np.testing.assert_allclose(parts.x, whole.x, rtol=1e-8, atol=1e-10)
-
-
-def test_a_step_that_ends_in_no_number_is_taken_back(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 3)), np.where(rng.random(40) < 0.5, 1, -1)
-    problem = Problem.from_data(X, y, X_err=np.full((40, 3), 0.1), C=1.0)
-    engine = InteriorPoint(problem)
-    engine.step()
-    w, alpha, gap = engine.w.copy(), engine.alpha.copy(), engine.relative_gap
-
-    def lost(self):
-        self.x, self.dual_slack, self.gap = (
-            self.x * np.nan,
-            self.dual_slack * np.nan,
-            np.nan,
-        )
-        return True
-
-    monkeypatch.setattr(InteriorPoint, "_step", lost)
-    monkeypatch.setattr(SmoothedSets, "successor", None)
-    assert not engine.step()
-    np.testing.assert_array_equal(engine.w, w)
-    np.testing.assert_array_equal(engine.alpha, alpha)
-    assert engine.relative_gap == gap
-
-
 # -- at the ends of float64 -------------------------------------------------------------
-
-
-@pytest.mark.parametrize("power", [-500, -470, -440, 440, 490])
-@pytest.mark.parametrize("shape", ["ellipsoid", "box"])
-def test_tiny_and_huge_data_is_solved_or_refused_by_the_name_of_an_argument(
-    power, shape
-):
-    unit = 2.0**power
-    X, E = unit * np.array([[-3.08], [2.2]]), unit * np.array([[1.7e-4], [5.8e-5]])
-    for C, radius in itertools.product((1.0, 1e6), (0.0, 1.0)):
-        options = {"C": C, "radius": radius, "X_err": E, "error_shape": shape}
-        found, said = None, "X_err holds"
-        try:
-            found = solve(X, [1, -1], quiet=True, **options)
-        except ValueError as error:
-            said = str(error)
-        assert said.startswith(("X_err holds", "C·sample_weight"))
-        if found is None:
-            continue
-        assert not wrongs(X, [1, -1], found, 0.0, options)
-        assert power > 0 or found.converged
 
 
 def test_errors_whose_squares_vanish_are_refused_and_those_beside_larger_ones_are_not():

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from support.ramp import (
-    exhaustive_minimum,
-    global_minimum,
     judged,
     objective,
     random_options,
@@ -20,7 +16,6 @@ from wideberth import path, solve
 from wideberth.problem import Problem
 from wideberth.problem.ramp import Ramp
 from wideberth.solvers.base import Control
-from wideberth.solvers.driver import Driver
 from wideberth.solvers.ramp import DescentInMemory
 from wideberth.solvers.registry import get_solver
 
@@ -42,17 +37,6 @@ def test_a_ramp_without_end_is_the_hinge(ramp, noise):
         assert not found.descent.left_out.any()
     else:
         assert found.descent is None
-
-
-@pytest.mark.parametrize(("seed", "intercept"), [(0, False), (1, True), (2, False)])
-def test_a_mixed_integer_program_has_the_same_global_minimum(seed, intercept):
-    X, y, _ = wrong_labels(seed, n=8, d=2)
-    options = {"C": 1.0, "ramp": -1.0, "fit_intercept": intercept, "radius": 0.0}
-    found = solve(X, y, **options, starts=3, tol=1e-8)
-    value = found.descent.objectives[-1]
-    least = global_minimum(X, y, 1.0, -1.0, intercept, value, tol=1e-5)
-    assert exhaustive_minimum(X, y, options) == pytest.approx(least, rel=1e-4)
-    assert value == pytest.approx(least, rel=1e-4)
 
 
 def test_the_majorant_is_above_and_touches():
@@ -196,19 +180,6 @@ def test_limits_cut_a_descent_short():
     assert np.all(np.diff(found.descent.objectives) <= 0)
 
 
-def test_a_callback_hears_of_the_whole_objective_and_may_stop():
-    X, y, _ = wrong_labels(9, n=200, d=10, share=0.3)
-    heard = []
-    found = solve(X, y, ramp=-1.0, callback=heard.append, tol=1e-6)
-    assert [entry["primal"] for entry in heard] == [
-        entry["primal"] for entry in found.trace
-    ]
-    assert heard[-1]["primal"] == pytest.approx(found.primal, rel=1e-6)
-    with pytest.warns(UserWarning, match="callback asked to stop"):
-        stopped = solve(X, y, ramp=-1.0, callback=lambda entry: True, tol=1e-6)
-    assert stopped.descent.ending == "cut short"
-
-
 @pytest.mark.parametrize("ramp", [0.1, 1, "x", True, np.nan, [-1.0]])
 def test_ramps_that_are_none_are_refused(ramp):
     X, y, _ = wrong_labels(0)
@@ -256,13 +227,6 @@ def test_a_path_takes_the_lower_of_two_starts():
     assert found.objectives[0, 1] <= alone.descent.objectives[0] * (1 + 1e-9)
     assert found.null[0, 0]
     assert not found.null[0, 1]
-
-
-def test_a_path_tells_its_callback_the_ramp():
-    X, y, _ = wrong_labels(10)
-    heard = []
-    path(X, y, Cs=[0.1], ramps=[-1.0, -2.0], callback=heard.append)
-    assert {entry["ramp"] for entry in heard} == {-1.0, -2.0}
 
 
 @pytest.mark.parametrize(
@@ -334,26 +298,3 @@ def test_rows_in_chunks_descend_as_in_memory(noise, errors):
     hinge = solve(chunks, **options | {"ramp": None})
     assert hinge.descent is None
     assert hinge.primal > found.primal
-
-
-def test_a_search_that_finds_nothing_better_raises_nothing(monkeypatch):
-    X, y, _ = many(1, n=3000)
-
-    def chunks():
-        for start in range(0, len(y), 700):
-            yield X[start : start + 700], y[start : start + 700]
-
-    run = Driver.run
-
-    def astray(self, begun=None):
-        run(self, begun)
-        if not self.batches.in_memory:
-            point = self.point
-            self.point = replace(point, w=3 * point.w, value=2 * point.value)
-
-    monkeypatch.setattr(Driver, "run", astray)
-    found = solve(chunks, C=0.02, ramp=-1.0, random_state=0, quiet=True)
-    assert np.all(np.diff(found.descent.objectives) <= 0)
-    value = objective(X, y, found.w, found.b, {"C": 0.02, "ramp": -1.0})
-    assert found.descent.objectives[-1] == pytest.approx(value, rel=1e-9)
-    assert found.primal == pytest.approx(value, rel=1e-9)

@@ -1,7 +1,6 @@
 """Data that is read in chunks: files, iterables, and the algorithm above them."""
 
 import os
-import pickle
 import subprocess
 import sys
 import tempfile
@@ -22,18 +21,16 @@ from tall import INTERCEPTS, searched, tall_data
 from wideberth import Box, NullModelWarning, RobustLinearSVC, solve
 from wideberth.data import DataError, Source, open_data
 from wideberth.data.arrays import ArrayReader
-from wideberth.data.chunks import Chunk, Terms
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.libsvm import LibsvmReader
-from wideberth.data.memory import parse_bytes, physical_memory
-from wideberth.noise import L2, as_noise
+from wideberth.data.memory import parse_bytes
+from wideberth.data.samples import Samples, Terms
+from wideberth.noise import L2
 from wideberth.problem import Pair, Problem
-from wideberth.problem.endpoints import critical_scale
 from wideberth.problem.rows import as_rows
 from wideberth.screening import screen_points
 from wideberth.screening.tests import quick_test
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Decide, Proof, part_of
 from wideberth.solvers.sampling import draw
 
 N, D = 30_000, 8
@@ -83,77 +80,6 @@ def slices(size, *arrays):
     ]
 
 
-def inputs(data, files):
-    """X and y, with weights and radii, in every form that is read in chunks."""
-    X, y, weight, radius = data
-    columns = {"sample_weight": "w", "radius": "r"}
-    arrays = {"sample_weight": weight, "radius": radius}
-    paths = {"sample_weight": files / "weight.npy", "radius": files / "radius.npy"}
-    tables = ("parts", "all.parquet", "all.feather", "all.arrow", "all.csv")
-    return {
-        **{name: ((files / name, "label"), columns) for name in tables},
-        "npy": ((str(files / "X.npy"), y), arrays),
-        "npy, all on disk": ((files / "X.npy", files / "y.npy"), paths),
-        "memory map": ((np.load(files / "X.npy", mmap_mode="r"), y), arrays),
-        "LIBSVM": ((files / "all.svm",), arrays),
-        "list of chunks": ((slices(4_000, X, y, weight, radius),), {}),
-        "function": ((lambda: iter(slices(7_000, X, y, weight, radius)),), {}),
-        "sparse chunks": (
-            (
-                [
-                    (sp.csr_array(part), *rest)
-                    for part, *rest in slices(9_000, X, y, weight, radius)
-                ],
-            ),
-            {},
-        ),
-    }
-
-
-FORMS = [
-    "parts", "all.parquet", "all.feather", "all.arrow", "all.csv", "npy", "npy, all on disk",
-    "memory map", "LIBSVM", "list of chunks", "function", "sparse chunks",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_of_data_has_the_answer_of_memory(
-    form, data, files, reference, monkeypatch
-):
-    given, options = inputs(data, files)[form]
-    monkeypatch.setattr("wideberth.data.sources.room", lambda memory: 10**10)
-    memory = 10**6 if form == "memory map" else "8GB"
-    found = solve(*given, memory=memory, **options, **OPTIONS)
-    assert found.converged
-    assert abs(found.primal / reference.primal - 1) < 1e-8
-    np.testing.assert_allclose(found.w, reference.w, atol=2e-4)
-
-
-def test_a_small_memory_map_is_an_array(data, files, monkeypatch):
-    monkeypatch.setattr("wideberth.data.sources.room", lambda memory: 10**10)
-    mapped = np.load(files / "X.npy", mmap_mode="r")
-    found = solve(mapped, data[1], memory="1GB", **OPTIONS)
-    assert np.array_equal(found.w, solve(data[0], data[1], **OPTIONS).w)
-    inside = mapped[10_000:]
-    found = solve(inside, data[1][10_000:], memory=10**6, **OPTIONS)
-    same = solve(np.array(inside), data[1][10_000:], **OPTIONS)
-    assert found.primal == pytest.approx(same.primal, rel=1e-8)
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("noise", ["l2", "scales", "covariance"])
-def test_intercepts_and_noise_shapes(intercept, noise, data):
-    X, y, weight, radius = data
-    rng = np.random.default_rng(2)
-    root = rng.normal(size=(D, D)) / 3
-    shape = {"l2": "l2", "scales": np.linspace(0, 1, D), "covariance": root @ root.T}
-    options = OPTIONS | INTERCEPTS[intercept] | {"noise": shape[noise]}
-    expected = solve(X, y, sample_weight=weight, radius=radius, **options)
-    found = solve(slices(6_000, X, y, weight, radius), **options)
-    assert found.converged
-    assert found.primal == pytest.approx(expected.primal, rel=1e-8)
-
-
 POLYHEDRA = {"linf": "linf", "box": Box(np.linspace(0, 1, D)), "l1": "l1"}
 
 
@@ -198,21 +124,6 @@ def test_polyhedra_and_penalties_in_chunks(shape, share, intercept, tmp_path):
         assert read.primal == pytest.approx(expected.primal, rel=1e-7)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_boxes_per_cell_and_a_penalty_in_chunks(share, intercept):
-    X, y, weight, _ = polyhedral_data(6_000)
-    errors = np.random.default_rng(5).uniform(0, 0.5, X.shape)
-    options = OPTIONS | INTERCEPTS[intercept] | {"error_shape": "box", "tol": 1e-6}
-    options |= {"norm_penalty": share * 10}
-    expected = solve(X, y, X_err=errors, sample_weight=weight, **options)
-    chunks = slices(1_500, X, y, weight, np.ones(len(y)), errors)
-    found = solve(chunks, **options)
-    assert found.converged
-    assert found.primal == pytest.approx(expected.primal, rel=1e-6)
-    assert found.w.any()
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -233,57 +144,6 @@ def test_what_leaves_no_model_in_chunks_is_named(options, told):
     with pytest.warns(NullModelWarning, match=told):
         found = solve(slices(250, X, y, weight, *extra), **options)
     assert not found.w.any()
-
-
-@pytest.mark.parametrize("noise", ["linf", "l1", "l2"])
-@pytest.mark.parametrize("factor", [0.98, 1.02])
-def test_the_penalty_that_leaves_no_model_is_that_of_memory(noise, factor):
-    X, y, weight, _ = polyhedral_data(6_000)
-    shape, c = as_noise(noise, D), OPTIONS["C"] * weight
-    radius = 0.1
-    limit = shape.dual_norm((c * y) @ X) - radius * c.sum()
-    options = OPTIONS | {"noise": noise, "norm_penalty": factor * limit, "tol": 1e-6}
-    parts = slices(1_500, X, y, weight)
-    found = solve(parts, radius=radius, quiet=True, **options)
-    assert found.converged
-    assert found.w.any() == (factor < 1)
-
-
-def test_sparse_chunks_take_a_covariance(data):
-    X, y = np.where(np.abs(data[0]) > 1, data[0], 0.0), data[1]
-    root = np.random.default_rng(2).normal(size=(D, D)) / 3
-    options = OPTIONS | {"noise": root @ root.T, "radius": 0.2}
-    parts = [(sp.csr_array(part), labels) for part, labels in slices(6_000, X, y)]
-    found, expected = solve(parts, **options), solve(X, y, **options)
-    assert found.primal == pytest.approx(expected.primal, rel=1e-8)
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_the_certificate_is_that_of_the_whole_problem(intercept, data):
-    X, y, weight, radius = data
-    options = OPTIONS | INTERCEPTS[intercept]
-    found = solve(slices(5_000, X, y, weight, radius), **options)
-    kind = {"none": None, "free": 0.0, "penalised": 2.0}[intercept]
-    problem = Problem.from_data(
-        X, y, C=0.05, radius=radius, sample_weight=weight, intercept=kind
-    )
-    point, dual = problem.at(found.w, found.b), problem.dual_at(found.alpha)
-    assert found.primal == pytest.approx(point.value, rel=1e-12)
-    assert found.dual == pytest.approx(dual.value, rel=1e-12)
-    assert found.gap <= 1e-9 * found.primal
-
-
-@pytest.mark.parametrize("intercept", ["none", "penalised"])
-def test_what_is_proven_of_rows_is_true(intercept, data):
-    X, y, weight, radius = data
-    options = OPTIONS | INTERCEPTS[intercept]
-    exact = solve(X, y, sample_weight=weight, radius=radius, **options | {"tol": 1e-11})
-    found = solve(slices(5_000, X, y, weight, radius), **options | {"tol": 1e-6})
-    c = 0.05 * weight
-    assert found.removed.mean() > 0.2
-    assert found.saturated.mean() > 0.2
-    assert np.all(exact.alpha[found.removed] <= 1e-6 * c[found.removed])
-    assert np.all(exact.alpha[found.saturated] >= (1 - 1e-6) * c[found.saturated])
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 1.0, *EXTREME_PENALTIES])
@@ -329,19 +189,6 @@ def test_chunks_decide_what_memory_decides_of_the_same_points(intercept, region,
     assert np.mean(found.removed | found.saturated) > least
 
 
-def test_folded_rows_have_their_weight_as_dual_weight():
-    X, y = tall_data(40, 2)
-    problem = Problem.from_data(X, y, C=0.5, intercept=1.0)
-    members = {0: (np.array([3, 7]), np.array([0.125, 0.25])), 1: None}
-    point, dual = problem.at(np.zeros(2), 0.0), problem.dual_at(np.zeros(40))
-    proof = Proof(dual, point, members)
-    decided = part_of(Decide(Pair(point, dual), None, True, proof), 0)(0, problem)
-    expected = np.full(40, 0.5)
-    expected[[3, 7]] = 0.125, 0.25
-    np.testing.assert_array_equal(decided.alpha, expected)
-    assert decided.counts == (0, 0, 0)
-
-
 @pytest.mark.parametrize("intercept", [None, 0.0, 1.0, 30.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_null_model_out_of_core_has_the_value_of_the_null_model(intercept, seed):
@@ -362,24 +209,6 @@ def test_the_null_model_out_of_core_has_the_value_of_the_null_model(intercept, s
     assert found.primal == pytest.approx(found.dual, rel=1e-9)
 
 
-@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
-@pytest.mark.parametrize("shift", [0.0, 1.0])  # classes alike, or one much heavier
-@pytest.mark.parametrize("seed", range(3))
-def test_the_null_model_out_of_core_is_proven(intercept, shift, seed):
-    rng = np.random.default_rng(seed)
-    X, y = tall_data(200, 3, seed, shift=shift)
-    weight, radii = rng.exponential(size=200), rng.uniform(0.5, 1.5, size=200)
-    problem = Problem.from_data(
-        X, y, radius=radii, sample_weight=weight, intercept=intercept
-    )
-    alive = 0.9 * critical_scale(problem).lower * radii
-    options = {"fit_intercept": intercept is not None, "quiet": True}
-    options["intercept_penalty"] = intercept or 0.0
-    found = solve(slices(60, X, y, weight, alive), **options)
-    assert found.w.any()
-    assert found.dual <= problem.with_radii(alive).at(found.w, found.b).value
-
-
 class Counting(Source):
     """A source that counts reads and says how many rows may be held."""
 
@@ -392,37 +221,10 @@ class Counting(Source):
     def chunks(self):
         self.reads += 1
         for number, (X, y) in enumerate(self.parts):
-            yield Chunk(X, y, number=number)
+            yield Samples(X, y, number=number)
 
     def capacity(self, copies=1, item=None):
         return self.rows_held
-
-
-@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
-@pytest.mark.parametrize("rows_held", [800, 2_000, 10**6])
-def test_few_reads_whatever_the_memory(rows_held, intercept):
-    X, y = tall_data(60_000)
-    source, control = Counting(X, y, rows_held), Control(1e-6)
-    terms = Terms(8, 0.05, 0.1, L2(), intercept)
-    found = searched(source, terms, control, random_state=0)
-    assert source.reads == found.reads
-    assert found.certificate.gap <= 1e-6 * found.certificate.primal
-    # Three times what any kernels tried needed; `make bench-guard` watches the counts.
-    assert found.reads <= {800: 33, 2_000: 18, 10**6: 15}[rows_held]
-    assert max(entry["free"] for entry in control.trace[:-1]) <= max(rows_held, 2_000)
-
-
-@pytest.mark.parametrize("radius", [3.0, 50.0])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_noise_beyond_the_critical_radius_gives_the_null_model(radius, intercept, data):
-    X, y = data[:2]
-    options = {"C": 0.05, "radius": radius} | INTERCEPTS[intercept]
-    with pytest.warns(NullModelWarning):
-        expected = solve(X, y, **options)
-    with pytest.warns(NullModelWarning):
-        found = solve(slices(4_000, X, y), **options)
-    assert not found.w.any()
-    assert found.primal == pytest.approx(expected.primal, rel=1e-9)
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -433,15 +235,6 @@ def test_small_and_wide_data(n, d, intercept):
     options = {"C": 1.0, "radius": 0.01, "tol": 1e-9} | INTERCEPTS[intercept]
     found = solve(slices(n // 2, X, y), **options)
     assert found.primal == pytest.approx(solve(X, y, **options).primal, rel=1e-7)
-
-
-def test_rows_without_weight_leave_nothing_to_learn(data):
-    X, y = data[:2]
-    with pytest.warns(NullModelWarning):
-        found = solve(slices(4_000, X, y, np.zeros(N)), fit_intercept=False)
-    assert found.primal == 0
-    with pytest.raises(DataError, match="overflows"):
-        solve(slices(4_000, X, y, np.full(N, 1e308)), C=1e3, fit_intercept=False)
 
 
 @pytest.mark.parametrize("intercept", [0.0, 1.0])
@@ -465,32 +258,12 @@ def test_little_memory_costs_reads_not_accuracy(held):
     assert found.certificate.gap <= 1e-4 * found.certificate.primal
 
 
-@pytest.mark.parametrize("noise", ["linf", "box", "l1"])
-@pytest.mark.parametrize("held", [300, 1_000])
-def test_little_memory_serves_polyhedra_and_penalties(noise, held):
-    X, y, _, _ = polyhedral_data()
-    shape, s = as_noise(POLYHEDRA[noise], D), 30.0
-    terms, control = Terms(D, 0.05, 0.05, shape, None), Control(1e-5)
-    found = searched(Counting(X, y, held), terms, control, norm_penalty=s)
-    problem = Problem.from_data(X, y, C=0.05, radius=0.05, noise=shape, norm_penalty=s)
-    own = problem.certificate(problem.at(found.w), problem.dual_at(found.alpha))
-    assert own.bound <= 1.1e-5 * own.primal
-    assert own.primal == pytest.approx(found.certificate.primal, rel=1e-12)
-    assert own.dual == pytest.approx(found.certificate.dual, rel=1e-9)
-
-
 def test_too_little_memory_is_said(data, monkeypatch):
     monkeypatch.setattr("wideberth.data.sources.Source.capacity", lambda *_: 60)
     monkeypatch.setattr("wideberth.solvers.driver.MOST_STEPS", 3)
     with pytest.warns(UserWarning, match="too many rows are near the margin"):
         found = solve(slices(4_000, *data[:2]), **OPTIONS)
     assert not found.converged
-
-
-def test_the_same_seed_gives_the_same_bits(data):
-    X, y = data[:2]
-    runs = [solve(slices(4_000, X, y), **OPTIONS) for _ in range(2)]
-    assert np.array_equal(runs[0].w, runs[1].w)
 
 
 def test_a_callback_and_a_deadline_stop_with_an_honest_gap(data):
@@ -529,7 +302,7 @@ def test_the_certificate_is_true_whatever_the_memory(seed):
     class Small(Counting):
         def chunks(self):
             for number, part in enumerate(slices(150, X, y, weight, radius)):
-                yield Chunk(*part, number=number, origin="test")
+                yield Samples(*part, number=number, origin="test")
 
     terms = Terms(d, C, 0.0, L2(), intercept)
     held = int(rng.integers(20 * d + 60, 400))
@@ -634,13 +407,6 @@ def test_a_missing_value_in_a_table_is_named(tmp_path):
         solve(tmp_path / "t.parquet", "y", fit_intercept=False)
 
 
-def test_a_truncated_npy_file_is_named(files, tmp_path):
-    whole = (files / "X.npy").read_bytes()
-    (tmp_path / "X.npy").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match=r"X\.npy is cut short"):
-        solve(tmp_path / "X.npy", np.ones(N), fit_intercept=False)
-
-
 def test_libsvm_errors_leave_no_files(files, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     text = (files / "all.svm").read_text().splitlines()[:2_000]
@@ -665,15 +431,6 @@ def test_what_cannot_be_opened(given, message):
         open_data(*given)
 
 
-def test_names_of_columns_are_checked(files):
-    with pytest.raises(DataError, match=r"all\.parquet has no column 'target'"):
-        solve(files / "all.parquet", "target", fit_intercept=False)
-    with pytest.raises(DataError, match="must be the name of the column"):
-        solve(files / "all.parquet", fit_intercept=False)
-    with pytest.raises(DataError, match="has no column 'x99'"):
-        open_data(files / "all.parquet", "label", columns=["x0", "x99"])
-
-
 @pytest.mark.parametrize(
     "options", [{"solver": "coordinate"}, {"solver": "conic"}, {"init": (0, 0, 0)}]
 )
@@ -685,17 +442,6 @@ def test_what_needs_memory_says_so(options, data):
 def test_a_single_class_is_an_error(data):
     with pytest.raises(DataError, match=r"y holds a single class, 1\.0; .* needs two"):
         solve(slices(4_000, data[0], np.ones(N)), fit_intercept=False)
-
-
-def test_data_that_changes_between_reads_is_noticed(data):
-    X, y = data[:2]
-    lengths = iter([4_000, 4_000, 3_000])
-
-    def shrinking():
-        return iter(slices(next(lengths, 2_000), X, y))
-
-    with pytest.raises(DataError, match="changed while it was read"):
-        solve(shrinking, **OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -738,17 +484,6 @@ def test_too_little_memory_is_refused_before_anything_is_read(
     with pytest.raises(DataError, match=message):
         RobustLinearSVC().fit(open_data(X, y, memory=memory))
     assert not read
-
-
-def test_the_amount_of_memory_advised_is_enough(data, monkeypatch):
-    monkeypatch.setattr("wideberth.data.memory.resident", lambda: HELD)
-    assert solve(slices(4_000, *data[:2]), memory="390MB", **OPTIONS).converged
-
-
-def test_a_process_that_holds_much_is_not_refused_without_a_limit(data, monkeypatch):
-    held = int(0.9 * physical_memory())
-    monkeypatch.setattr("wideberth.data.memory.resident", lambda: held)
-    assert solve(slices(4_000, *data[:2]), **OPTIONS).converged
 
 
 GENERATE = """
@@ -795,51 +530,3 @@ def test_memory_is_bounded_by_the_argument(tmp_path):
 
     run(GENERATE)
     assert int(run(SOLVE, str(130 * 10**6))) < 0
-
-
-# -- the estimator -----------------------------------------------------------------------
-
-
-def test_the_estimator_takes_a_path(files, data):
-    X, y, weight, radius = data
-    options = {"C": 0.05, "tol": 1e-8, "random_state": 0}
-    found = RobustLinearSVC(**options).fit(
-        files / "parts", "label", sample_weight="w", radius="r"
-    )
-    expected = RobustLinearSVC(**options).fit(X, y, sample_weight=weight, radius=radius)
-    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-3)
-    assert found.classes_.tolist() == [-1, 1]
-    assert found.feature_names_in_.tolist() == [f"x{j}" for j in range(D)]
-    assert found.n_features_in_ == D
-    assert found.score(X, y) == pytest.approx(expected.score(X, y), abs=1e-3)
-    again = pickle.loads(pickle.dumps(found))
-    assert np.array_equal(again.predict(X[:50]), found.predict(X[:50]))
-
-
-def test_the_estimator_takes_labels_of_any_kind_in_chunks():
-    rng = np.random.default_rng(0)
-    y = rng.choice(["apple", "pear", "quince"], size=9_000)
-    X = rng.normal(size=(9_000, 4)) + (y == "pear")[:, None] - (y == "apple")[:, None]
-    options = {
-        "C": 0.1,
-        "radius": {"apple": 0.1, "pear": 0.0, "quince": 0.3},
-        "class_weight": "balanced",
-        "tol": 1e-8,
-        "random_state": 0,
-    }
-    found = RobustLinearSVC(**options).fit(slices(2_000, X, y))
-    expected = RobustLinearSVC(**options).fit(X, y)
-    assert found.classes_.tolist() == ["apple", "pear", "quince"]
-    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-3)
-    agree = found.predict(X) == expected.predict(X)
-    assert agree.mean() > 0.999
-    assert len(found.screening_) == 3
-
-
-def test_a_failed_fit_leaves_the_old_model(data):
-    X, y = data[:2]
-    model = RobustLinearSVC(random_state=0).fit(slices(5_000, X, y))
-    coef = model.coef_
-    with pytest.raises(DataError):
-        model.fit(bad(slices(5_000, X, y), 2, spoiled))
-    assert model.coef_ is coef

@@ -1,7 +1,6 @@
 """Small problems take the compiled method, and other solvers where it does not do."""
 
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -10,18 +9,16 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from sklearn.datasets import load_digits
 
-from problems import PENALISED_SHAPES, TARGETS, make_problem, problems
-from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
+from problems import PENALISED_SHAPES, TARGETS, problems
+from wideberth import RobustLinearSVC, solve
 from wideberth.estimators import one_look
 from wideberth.problem import Problem
 from wideberth.solvers import small
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.estimate import can_be_estimated, estimated_slacks
+from wideberth.solvers.estimate import estimated_slacks
 from wideberth.solvers.registry import get_solver
-from wideberth.solvers.small import Small, begins_with_estimate, is_small, solve_small
-
-STEPS = 6  # products over the rows in a step
+from wideberth.solvers.small import Small, solve_small
 
 
 @pytest.fixture
@@ -64,23 +61,6 @@ def test_the_answer_is_that_of_rounds(problem):
         assert abs(found.point.value - other.point.value) <= 2e-7 * scale
 
 
-@pytest.mark.parametrize("intercept", [None, 0.0, 0.5])
-@pytest.mark.parametrize("noise", ["l2", "linf", np.array([0.0, 1.0, 2.0, 0.5, 1, 1])])
-@pytest.mark.parametrize("radius", [0.0, 0.1])
-def test_its_answer_is_that_of_rounds(noise, radius, intercept, served):
-    X, y = data()
-    options = {"radius": radius, "noise": noise, "fit_intercept": intercept is not None}
-    options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-6}
-    found = solve(X, y, solver=Small(), **options)
-    other = solve(X, y, solver="newton", screening=None, **options)
-    assert served == [True]
-    assert found.solver == "newton"
-    assert found.converged
-    assert len(found.trace) == 1
-    assert abs(found.primal - other.primal) <= 2e-6 * other.primal
-    assert found.passes <= STEPS * (found.n_iter + 1) + 4
-
-
 def test_radii_weights_and_penalties_are_considered(served):
     X, y = data()
     rng = np.random.default_rng(1)
@@ -93,32 +73,6 @@ def test_radii_weights_and_penalties_are_considered(served):
         assert found.converged
         assert abs(found.primal - other.primal) <= 2e-6 * other.primal
     assert served == [True] * 5
-
-
-def test_it_goes_on_beyond_the_tolerance_where_data_fits_a_cache():
-    assert solve(*data(), tol=1e-4, solver=Small()).relative_gap <= 1e-8
-
-
-def test_a_start_tells_which_rows_to_step_on():
-    X, y = data(n=600)
-    options = {"C": 10.0, "tol": 1e-5, "solver": Small()}
-    found = solve(X, y, **options)
-    again = solve(X, y, init=(found.w, found.b, 0.9 * found.alpha), **options)
-    assert again.converged
-    assert again.passes < 0.8 * found.passes
-
-
-def test_a_path_takes_its_steps_on_few_rows(served):
-    X, y = data(n=600)
-    options = {"Cs": np.geomspace(0.1, 10, 20), "radii": [0.0, 0.1], "tol": 1e-5}
-    found = path(X, y, **options)
-    assert len(served) == 40
-    other = path(X, y, solver="newton", **options)
-    assert all(served)
-    assert found.converged.all()
-    assert np.allclose(found.objectives, other.objectives, rtol=2e-5)
-    spent = sum(point.passes for point in found)
-    assert spent < 0.3 * STEPS * sum(point.n_iter for point in found)
 
 
 # -- what it does not do ---------------------------------------------------------------
@@ -140,71 +94,6 @@ def test_where_it_fails_rounds_go_on(spoiled, monkeypatch):
     assert found.converged
     assert np.array_equal(found.w, other.w)
     assert found.n_iter == other.n_iter + 3
-
-
-def test_a_limit_of_steps_is_for_the_engine_that_asks_after_each(served):
-    X, y = data()
-    found = solve(X, y, solver=Small(), max_iter=3, quiet=True)
-    other = solve(X, y, solver="newton", max_iter=3, quiet=True)
-    assert served == [False]
-    assert found.n_iter == 3
-    assert found.gap == other.gap
-    assert solve_small(make_problem(0), Control(deadline=0.0)) is None
-
-
-def test_what_is_small():
-    X, y = data()
-    assert is_small(Problem.from_data(X, y, noise="linf", radius=0.1))
-    assert is_small(Problem.from_data(sp.csr_array(X), y))
-    assert not is_small(Problem.from_data(X, y, noise="l1", radius=0.1))
-    assert not is_small(Problem.from_data(X, y, X_err=np.full(X.shape, 0.1)))
-    assert not is_small(Problem.from_data(np.tile(X, (1, 20)), y))
-    tall = np.tile(X, (500, 1))
-    assert is_small(Problem.from_data(tall, np.tile(y, 500)))
-    assert not is_small(Problem.from_data(sp.csr_array(tall), np.tile(y, 500)))
-    tall = np.tile(X, (1500, 1))
-    assert not is_small(Problem.from_data(tall, np.tile(y, 1500)))
-
-
-def test_what_is_not_small_is_left_to_others(served):
-    X, y = data()
-    assert solve(X, y, noise="l1", radius=0.1).converged
-    assert solve(X, y, X_err=np.full(X.shape, 0.1)).converged
-    assert path(X, y, Cs=3, radii=[0.1], noise="l1").converged.all()
-    assert solve(X, y, solver="newton").converged
-    assert served == []
-
-
-# -- the same bits ---------------------------------------------------------------------
-
-
-def test_the_same_call_gives_the_same_bits():
-    X, y = data()
-
-    def answer(_=None):
-        found = solve(X, y, radius=0.1)
-        return found.w.tobytes() + found.alpha.tobytes()
-
-    expected = answer()
-    solve(*data(seed=1), noise="linf", radius=0.1)
-    with ThreadPoolExecutor(4) as pool:
-        assert set(pool.map(answer, range(20))) == {expected}
-
-
-def test_searches_take_it_whatever_the_number_of_jobs(served):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(90, 4))
-    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=90), [-0.5, 0.5])
-    options = {"cv": 3, "random_state": 0, "radii": [0.0, 0.1], "Cs": 6}
-    one = RobustLinearSVCCV(**options).fit(X, y)
-    assert len(served) > 50
-    two = RobustLinearSVCCV(n_jobs=2, **options).fit(X, y)
-    by_rounds = RobustLinearSVCCV(solver="newton", **options).fit(X, y)
-    assert one.coef_.tobytes() == two.coef_.tobytes()
-    assert np.array_equal(
-        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
-    )
-    assert one.best_score_ == pytest.approx(by_rounds.best_score_, abs=0.02)
 
 
 # -- estimated slacks ------------------------------------------------------------------
@@ -266,29 +155,6 @@ def test_estimates_are_the_method_of_multipliers_on_each_problem(
         np.testing.assert_allclose(slack, u, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-def test_most_rows_are_on_their_side_of_an_estimated_margin(noise):
-    X, y = classes(n=2000)
-    labels = signs_of(y)
-    problem = Problem.from_data(X, labels[0], C=0.3, intercept=0.0, **NOISES[noise])
-    for signs, slack in zip(labels, estimated_slacks(problem, labels), strict=True):
-        best = solve_small(problem.with_labels(signs), Control(1e-8)).point.slack
-        assert ((slack > 0) != (best > 0)).mean() <= 0.05
-
-
-def test_what_is_estimated(monkeypatch):
-    X, y = data()
-    plain = Problem.from_data(X, y)
-    assert can_be_estimated(plain)
-    assert not can_be_estimated(Problem.from_data(X, y, norm_penalty=0.1))
-    box = Problem.from_data(X, y, noise="linf", radius=0.1)
-    assert not can_be_estimated(box)
-    assert can_be_estimated(box.with_radii(0.0))
-    assert not begins_with_estimate(plain)
-    monkeypatch.setattr(small, "_STEPPED_ENTRIES", 1)
-    assert begins_with_estimate(plain)
-
-
 @pytest.mark.parametrize("C", [1e-200, 1e18, 1e150])
 def test_weights_out_of_all_proportion_prove_nothing_wrong(C, monkeypatch):
     monkeypatch.setattr(small, "_STEPPED_ENTRIES", 1)
@@ -339,77 +205,15 @@ def test_classes_have_one_estimate_and_the_answers_of_rounds(
     model = RobustLinearSVC(C=0.05, **options).fit(X, y)
     assert estimates == [10]
     assert served == [True] * 10
-    single = RobustLinearSVC(C=0.05, solver="newton", **options).fit(X, y)
+    single = RobustLinearSVC(
+        C=0.05, solver_options={"solver": "newton"}, **options
+    ).fit(X, y)
     assert estimates == [10]
     assert model.converged_.all()
     np.testing.assert_allclose(model.objective_, single.objective_, rtol=1e-7)
     np.testing.assert_allclose(model.coef_, single.coef_, atol=1e-3)
     assert (model.n_iter_ > 0).all()
     assert all(len(each["trace"]) == 1 for each in model.screening_)
-
-
-def test_the_number_of_jobs_changes_no_bit(estimates):
-    X, y = classes()
-    one = RobustLinearSVC(radius=0.1).fit(X, y)
-    assert estimates == [4]
-    two = RobustLinearSVC(radius=0.1, n_jobs=2).fit(X, y)
-    np.testing.assert_array_equal(one.coef_, two.coef_)
-    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"solver": "newton"},
-        {"ramp": -1.0},
-        {"noise": "linf", "radius": 0.1},
-        {"norm_penalty": 0.1},
-    ],
-)
-def test_what_has_no_estimate_for_all_classes(options, estimates):
-    X, y = classes()
-    assert RobustLinearSVC(**options).fit(X, y).converged_.all()
-    assert 4 not in estimates
-
-
-def test_many_slacks_are_not_estimated_for_all_classes(estimates, monkeypatch):
-    monkeypatch.setattr(one_look, "_MOST_SLACKS", 1000)
-    X, y = classes()
-    assert RobustLinearSVC(C=100.0).fit(X, y).converged_.all()
-    assert 4 not in estimates
-
-
-def test_a_warm_start_is_taken_instead(estimates):
-    X, y = classes()
-    model = RobustLinearSVC(warm_start=True, tol=1e-6).fit(X, y)
-    assert estimates == [4]
-    model.fit(X, y)
-    assert estimates == [4]
-    assert model.n_iter_.sum() == 0
-
-
-def test_rows_of_no_weight_and_rare_classes():
-    X, y = classes(n=600)
-    y[np.random.default_rng(3).permutation(600)[:8]] = 4
-    weights = np.random.default_rng(0).integers(4, size=600).astype(float)
-    found, other = (
-        RobustLinearSVC(C=0.3, tol=1e-6, solver=solver).fit(X, y, sample_weight=weights)
-        for solver in ("auto", "newton")
-    )
-    np.testing.assert_allclose(found.objective_, other.objective_, rtol=2e-6)
-    assert not found.dual_coef_[:, weights[found.support_] == 0].any()
-
-
-def test_printing_tells_of_every_class(capsys):
-    X, y = classes()
-    RobustLinearSVC(verbose=True).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert list(dict.fromkeys(line.split()[1] for line in lines)) == [
-        "0:",
-        "1:",
-        "2:",
-        "3:",
-    ]
 
 
 # -- what is computed when it is asked for ----------------------------------------------

@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
 from wideberth.solvers import newton as newton_solver
-from wideberth.solvers import smoothed
 from wideberth.solvers.algebra import Factor
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.driver import solve_in_memory
@@ -184,25 +183,6 @@ def test_the_linear_model_of_a_step_has_its_w(noise, intercept):
         assert abs(dual.b - b) <= 0.01 * abs(before.b - b)
 
 
-def test_the_linear_model_proves_more_where_features_are_rare():
-    model, own = 0.0, 0.0
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        used = rng.random((9000, 150)) < np.linspace(0.002, 0.05, 150)
-        X = np.where(used, 3 + 3 * rng.normal(size=used.shape), 0.0)
-        X = 2 * (X - X.mean(axis=0)) / X.std(axis=0) / 150**0.5
-        margin = X @ rng.normal(size=150) + 0.5 * rng.normal(size=9000)
-        problem = Problem.from_data(X, np.where(margin > 0, 1.0, -1.0), C=3.0)
-        search = Smoothed(problem, seeded(0.1))
-        found = search.run()
-        assert found.certificate.proves(0.1)
-        search._weigh()
-        value = found.point.value
-        model += found.gap / value
-        own += (value - problem.dual_at(search.alpha).value) / value
-    assert model < 0.75 * own
-
-
 def test_a_gram_matrix_serves_on_while_the_band_stays(monkeypatch):
     problem = problem_of("ball", n=9000, d=150)
     search, sizes = at_some_point(problem, width=4.0), []
@@ -264,31 +244,6 @@ def test_a_band_is_the_last_where_complementarity_meets_the_tolerance():
         before = search.width
         assert search._narrow() is narrower
         assert search.width <= before
-
-
-def test_no_gram_matrix_is_of_all_rows(monkeypatch):
-    problem = problem_of(n=12_000, d=150)
-    sizes, curvature = [], type(problem.rows).curvature
-
-    def counted(rows, a, extras=None):
-        sizes.append(rows.n)
-        return curvature(rows, a, extras)
-
-    monkeypatch.setattr(type(problem.rows), "curvature", counted)
-    for tol in (0.1, 1e-6):
-        assert solve_smoothed(problem, seeded(tol)).certificate.proves(tol)
-    assert sizes
-    assert max(sizes) <= problem.n / 2
-
-
-def test_a_loose_tolerance_takes_few_steps():
-    problem = problem_of(n=9000, d=150)
-    steps = {}
-    for tol in (0.1, 1e-6):
-        solve_smoothed(problem, control := seeded(tol))
-        steps[tol] = control.steps
-    assert steps[0.1] <= 10
-    assert 2 * steps[0.1] <= steps[1e-6]
 
 
 def test_separable_data_of_large_weight_is_solved():
@@ -364,16 +319,3 @@ def test_it_is_for_rows_and_features_that_are_many(monkeypatch):
     monkeypatch.setattr(newton_solver, "_GRAM_PASSES", 0.0)
     assert smoothing_pays(problem_of(n=4000, d=100))
     assert not smoothing_pays(problem_of(n=200_000, d=4))  # a sample does better
-
-
-def test_newton_takes_it_where_it_pays(monkeypatch):
-    taken, run = [], smoothed.Smoothed.run
-
-    def noted(search):
-        taken.append(search.problem)
-        return run(search)
-
-    monkeypatch.setattr(smoothed.Smoothed, "run", noted)
-    problem = problem_of(n=4000, d=200)
-    assert Newton().solve(problem, seeded(1e-4)).status == "solved"
-    assert taken == [problem]

@@ -1,18 +1,13 @@
 """Rows tied at the margin, and the interior-point method for many rows."""
 
-from contextlib import nullcontext
-from copy import copy
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from support.problems import make_problem
 
-from wideberth import NullModelWarning, solve
 from wideberth.problem import Pair, Problem
-from wideberth.solvers import shrinking
 from wideberth.solvers.base import Control
-from wideberth.solvers.interior import InteriorPoint, class_barrier
+from wideberth.solvers.interior import class_barrier
 from wideberth.solvers.shrinking import (
     CentralPath,
     OnPath,
@@ -49,30 +44,6 @@ def weighted_by_class(problem, heavy=50.0):
 # -- barriers and reads --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("radius", [0.0, 0.1])
-def test_a_step_reads_the_rows_three_times(sparse, radius):
-    """And does what five products on a table of all rows do."""
-    problem = weighted_by_class(large_problem(sparse, radius))
-    blocks = InteriorPoint(problem, barrier=class_barrier(problem))
-    table = blocks.copied()
-    assert blocks.block.rows.table is None
-    table.block.rows = copy(blocks.block.rows)
-    table.block.rows.table = table.block.rows.dense()
-    for _ in range(4):
-        before = problem.rows.passes.rows_touched
-        assert blocks.step()
-        assert problem.rows.passes.rows_touched - before == 3 * problem.n
-        assert table.step()
-        np.testing.assert_allclose(blocks.x, table.x, rtol=1e-7, atol=1e-10)
-        np.testing.assert_allclose(
-            blocks.dual_slack, table.dual_slack, rtol=1e-5, atol=1e-10
-        )
-        np.testing.assert_allclose(
-            blocks.multiplier, table.multiplier, rtol=1e-5, atol=1e-10
-        )
-
-
 def test_classes_weigh_the_same_in_the_barrier():
     problem = weighted_by_class(make_problem(0, n=200, d=3))
     barrier = class_barrier(problem)
@@ -80,24 +51,6 @@ def test_classes_weigh_the_same_in_the_barrier():
     assert by_class[0].mean() == pytest.approx(by_class[1].mean())
     assert barrier.max() == 1
     assert class_barrier(problem.take(np.flatnonzero(problem.y > 0))) is None
-
-
-def test_small_problems_of_even_weights_have_an_even_barrier():
-    assert class_barrier(make_problem(0, n=200, d=3)) is None
-
-
-def test_a_rare_class_does_not_end_every_step():
-    """Without barriers by class a hundred steps do not do."""
-    rng = np.random.default_rng(0)
-    y = np.where(np.arange(4_000) < 1_000, 1.0, -1.0)
-    X = rng.normal(size=(4_000, 20)) + 0.3 * (y > 0)[:, None]
-    problem = Problem.from_data(X, y, C=1.0, intercept=0.0)
-    problem = weighted_by_class(problem, 100.0)
-    engine, steps = InteriorPoint(problem, barrier=class_barrier(problem)), 0
-    while engine.relative_gap > 1e-5 and steps < 60:
-        assert engine.step()
-        steps += 1
-    assert engine.relative_gap <= 1e-5
 
 
 # -- the central path ----------------------------------------------------------------
@@ -158,24 +111,6 @@ def test_ties_are_told_from_a_vertex():
     assert not is_tied(vertex, found)
 
 
-@pytest.mark.parametrize("radius", [0.0, 0.05])
-def test_tied_rows_are_solved_in_few_passes_and_steps(radius, monkeypatch):
-    X, y = rare_class()
-    steps, step = [], InteriorPoint.step
-
-    def watched(engine):
-        steps.append(engine.problem.n)
-        return step(engine)
-
-    monkeypatch.setattr(InteriorPoint, "step", watched)
-    options = {"C": 1.0, "radius": radius, "tol": 1e-4, "random_state": 0}
-    with pytest.warns(NullModelWarning) if radius else nullcontext():
-        found = solve(X, y, solver="newton", **options)
-    assert found.converged
-    assert sum(n > 0.5 * len(y) for n in steps) <= 4  # typically 1 or 2
-    assert found.passes <= 25
-
-
 def test_a_path_of_other_data_is_not_gone_on_with():
     X, y = rare_class(3_000)
     path = on_path(Problem.from_data(X, y, C=1.0, intercept=0.0), 1e-6)
@@ -185,14 +120,6 @@ def test_a_path_of_other_data_is_not_gone_on_with():
     assert other.rows.passes.rows_touched == before + other.n  # one read tells
 
 
-def test_a_path_that_does_not_lead_to_the_tolerance_is_given_up(monkeypatch):
-    X, y = rare_class(3_000)
-    problem = Problem.from_data(X, y, C=1.0, intercept=0.0)
-    path = on_path(problem, 1e-2)
-    monkeypatch.setattr(shrinking, "step_to", lambda *_, **__: None)
-    assert solve_tied(problem, Control(1e-8), path) is None
-
-
 def test_noise_takes_part_in_the_mismatch():
     problem = large_problem(radius=0.1)
     path = on_path(problem, 1e-5)
@@ -200,24 +127,6 @@ def test_noise_takes_part_in_the_mismatch():
     other = path.carried_over(problem)
     whole, other.block.h = other.mismatch(), 0.0 * other.block.h
     assert whole < 0.3 * other.mismatch()  # what noise holds back counts
-
-
-def test_search_goes_on_where_a_path_leads_nowhere(monkeypatch):
-    X, y = rare_class()
-    asked = []
-
-    def nowhere(*given):
-        asked.append(given)
-
-    monkeypatch.setattr(shrinking, "solve_tied", nowhere)
-    found = solve(X, y, C=1.0, solver="newton", tol=1e-4, random_state=0)
-    assert asked
-    assert found.converged
-
-
-def test_a_path_without_a_step_is_not_trusted():
-    path = CentralPath(make_problem(0, n=60, d=3))
-    assert path.mismatch() == np.inf
 
 
 def test_a_solution_on_the_path_is_certified_afresh():

@@ -8,7 +8,6 @@ import pytest
 from measured import make_measured
 from wideberth import Box, CrossPolytope, solve
 from wideberth.problem import Problem
-from wideberth.screening import fold_samples
 from wideberth.solvers import interior
 from wideberth.solvers.algebra import Factor, ThinFactor
 from wideberth.solvers.blocks import ConeSets, SmoothedSets
@@ -96,7 +95,7 @@ def test_folded_error_bars_are_of_low_rank_too(block):
     slack = problem.at(whole.w, whole.b).slack
     saturated = slack > 0.1
     assert 0 < saturated.sum() < 16
-    fold = fold_samples(problem, saturated)
+    fold = problem.fold(saturated)
     engine = InteriorPoint(problem.take(np.flatnonzero(~saturated), folded=fold))
     engine._begin(block(engine.problem, engine.block.rows))
     for _ in range(60):

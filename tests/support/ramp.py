@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.optimize
 
 from wideberth import solve
 
@@ -75,53 +74,6 @@ def objective(X, y, w, b, options: dict) -> float:
     loss = np.clip(1 - psi, 0.0, 1 - options["ramp"])
     value = 0.5 * w @ w + 0.5 * options.get("intercept_penalty", 0.0) * b * b
     return value + options.get("norm_penalty", 0.0) * size + weights @ loss
-
-
-def global_minimum(X, y, C, ramp, intercept, best, tol=1e-7) -> float:
-    """The least R of two features without noise; `best` is R somewhere.
-
-    A mixed-integer program.
-    Binary k_i says which samples are left out; ½‖w‖² is the upper envelope of its
-    tangents, of which those at solutions are added until nothing is missing.
-    """
-    n, d = X.shape
-    length = np.sqrt(2 * best)
-    norms = np.linalg.norm(X, axis=1)
-    b = (length * norms.max() + 1 - ramp) if intercept else 0.0
-    most = 1 + length * norms + b  # of 1 − ψ_i, wherever R ≤ best, b being at a break
-    size = d + 2 + 2 * n  # w, b, t, ξ, k
-    cost = np.concatenate((np.zeros(d + 1), [1.0], np.full(n, C)))
-    cost = np.concatenate((cost, np.full(n, C * (1 - ramp))))
-    hinge = np.hstack(
-        [y[:, None] * X, y[:, None], np.zeros((n, 1)), np.eye(n), np.diag(most)]
-    )
-    low = np.concatenate((np.full(d, -length), [-b], np.zeros(1 + 2 * n)))
-    high = np.concatenate((np.full(d, length), [b, best], np.full(n, np.inf)))
-    high = np.concatenate((high, np.ones(n)))
-    whole = np.concatenate((np.zeros(d + 2 + n), np.ones(n)))
-    cuts, ends = np.zeros((0, size)), np.zeros(0)
-    turns = np.linspace(0, 2 * np.pi, 48, endpoint=False)
-    sizes = length * np.linspace(0.1, 1, 8)
-    tangents = [s * np.array([np.cos(t), np.sin(t)]) for t in turns for s in sizes]
-    while True:
-        for w in tangents:  # t ≥ ⟨w',w⟩ − ½‖w'‖²
-            row = np.zeros(size)
-            row[:d], row[d + 1] = -w, 1.0
-            cuts, ends = np.vstack([cuts, row]), np.append(ends, -0.5 * w @ w)
-        found = scipy.optimize.milp(
-            cost,
-            integrality=whole,
-            bounds=scipy.optimize.Bounds(low, high),
-            constraints=[
-                scipy.optimize.LinearConstraint(hinge, np.ones(n), np.inf),
-                scipy.optimize.LinearConstraint(cuts, ends, np.inf),
-            ],
-            options={"mip_rel_gap": 1e-9},
-        )
-        w, t = found.x[:d], found.x[d + 1]
-        if 0.5 * w @ w - t <= tol * best:
-            return found.fun
-        tangents = [w]
 
 
 def exhaustive_minimum(X, y, options: dict) -> float:

@@ -223,7 +223,7 @@ class Case:
         """Fit to some rows, with the options or as an ordinary SVM; also its C."""
         X, y = self.X[rows], self.y[rows]
         if self.measured and not ordinary:
-            model = MeasuredSVC(probability=False, random_state=0, **self.settings)
+            model = MeasuredSVC(random_state=0, **self.settings)
             E = None if self.errors is None else self.errors[rows]
             return model.fit(X, y, X_err=E), self.settings.get("C", 1.0)
         settings = {**(self.plain if ordinary else self.settings)}
@@ -240,7 +240,11 @@ class Case:
         if self.errors is not None and not ordinary:
             own["robustlinearsvc__X_err"] = self.errors[rows]
         classifier = RobustLinearSVC(
-            C=C, radius=float(radius), noise=self.given, random_state=0, **settings
+            C=C,
+            radius=float(radius),
+            noise=self.given,
+            solver_options={"random_state": 0},
+            **settings,
         )
         steps = [clone(step) for step in self.steps]
         return make_robust_pipeline(*steps, classifier).fit(X, y, **own), C

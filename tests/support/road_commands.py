@@ -57,15 +57,15 @@ def _noise_options(case, folder):
     if case.radius == "own":
         options = ["--radius-column", "r"]
     if case.errors is not None:
-        options += ["--errors", "auto", "--error-shape", case.error_shape]
+        options += ["--errors", "auto", case.error_shape]
+    noise = ["--noise", BY_FEATURE.get(case.noise, case.noise)]
     if case.noise in BY_FEATURE:
         lines = [f"{n},{s}" for n, s in zip(NAMES, SCALES, strict=True)]
         (folder / "s.csv").write_text("\n".join(["name,scale", *lines]))
-        options += ["--noise-scales", folder / "s.csv"]
+        noise.append(folder / "s.csv")
     if case.ramp is not None:
-        options += ["--label-noise", "--ramp", case.ramp]
-    options += ["--noise", BY_FEATURE.get(case.noise, case.noise)]
-    return [*options, "--norm-penalty", case.norm_penalty]
+        options += ["--ramp", case.ramp]
+    return [*options, *noise, "--norm-penalty", case.norm_penalty]
 
 
 def _said(words):

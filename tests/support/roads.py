@@ -78,11 +78,19 @@ def _of_line(case, w, b, gap):
     return Answer(w[None], np.array([b]), np.array([gap]), predicted)
 
 
+def _steering(case):
+    penalty = dict(case.penalty)
+    options = {"random_state": 0}
+    if "intercept_penalty" in penalty:
+        options["intercept_penalty"] = penalty.pop("intercept_penalty")
+    return penalty | {"solver_options": options}
+
+
 def _classifier(case, **more):
     radius = 0.0 if case.radius == "own" else case.radius
-    options = {"noise": case.shape, "tol": TOL, "random_state": 0}
+    options = {"noise": case.shape, "tol": TOL, **_steering(case)}
     options |= {"error_shape": case.error_shape, "norm_penalty": case.norm_penalty}
-    options |= case.penalty | {"ramp": case.ramp} | more
+    options |= {"ramp": case.ramp} | more
     return RobustLinearSVC(C=case.C, radius=radius, **options)
 
 
@@ -109,9 +117,9 @@ def _pipeline(case, given):
 def _search(case, given):
     radii = [1.0 if case.radius == "own" else case.radius]
     model = RobustLinearSVCCV(
-        [case.C], radii, noise=case.shape, cv=2, tol=TOL, random_state=0,
+        [case.C], radii, noise=case.shape, cv=2, tol=TOL,
         error_shape=case.error_shape, norm_penalties=[case.norm_penalty],
-        ramps=None if case.ramp is None else [case.ramp], **case.penalty,
+        ramps=None if case.ramp is None else [case.ramp], **_steering(case),
     )  # fmt: skip
     model.fit(given.X, given.y, **given.beside)
     return _of_model(model, model, given.like(case.new))

@@ -11,11 +11,9 @@ import traceback
 from importlib import import_module
 from signal import default_int_handler
 
-from wideberth.cli.commands import commands
 from wideberth.cli.errors import UserError
-from wideberth.cli.options import UsageError
+from wideberth.cli.options import TableOptions, TrainingOptions, UsageError, parse
 from wideberth.cli.output import check_free
-from wideberth.cli.training_options import TableOptions, TrainingOptions
 from wideberth.data import DataError
 
 __all__ = ["main"]
@@ -32,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None and signal.getsignal(signal.SIGINT) is default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
     try:
-        options = commands().parse(arguments)
+        options = parse(arguments)
         if isinstance(options, TableOptions):
             # What is wrong with files is said before the libraries are loaded.
             check_free(options.outputs(), options.force)

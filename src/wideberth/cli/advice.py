@@ -126,8 +126,8 @@ def _noise(result: dict) -> Iterator[Advice]:
         yield Advice(
             "precision-differs",
             "The replicates of some samples spread more than chance explains if all "
-            "are measured with the same precision. --precision own gives each sample "
-            "a radius from its own readings.",
+            "are measured with the same precision. In Python "
+            "wideberth.errors.from_replicates gives each sample errors of its own.",
         )
     if training["training_accuracy"] == 1 and not result["data"]["leaks"]:
         trust = ""
@@ -154,7 +154,7 @@ def _labels(result: dict) -> Iterator[Advice]:
                 "class-disbelieved",
                 f"The model disbelieves {n} of {total} rows of the class {label}: it "
                 "may have given the class up rather than found wrong labels. Try "
-                f"{more}a lower --ramp, or leave out --label-noise.",
+                f"{more}a lower --ramp, or leave out --ramp.",
             )
 
 
@@ -187,7 +187,7 @@ def _errors(result: dict) -> Iterator[Advice]:
         yield Advice(
             "errors-filled-in",
             f"{counted(filled, 'value')} had no error and "
-            f"{agree(filled, 'was', 'were')} given one by --missing-errors.",
+            f"{agree(filled, 'was', 'were')} given one by absent= of --errors.",
         )
 
 
@@ -199,7 +199,7 @@ def _population(result: dict) -> Iterator[Advice]:
             "Some values are much further out than their errors and the middle half of "
             "their column explain, and a population of Gaussians has no such tails. "
             "Take logarithms of skewed columns, or name codes for missing values "
-            "with --na.",
+            "with --read na=….",
         )
     if misfit := result.get("misfit"):
         yield Advice(
@@ -215,11 +215,11 @@ def _population(result: dict) -> Iterator[Advice]:
             "be somewhat off. Fewer features (--drop) or more rows help.",
         )
     if result["verdicts"] and result["worth"]["as_measured"] == "worse":
-        remedy = "Leave out --missing model for this table."
+        remedy = "Leave out --model measured for this table."
         if result["uncertainty"]["largest"] > 0:
             remedy = (
                 "Protection against what errors leave open may cost more than it "
-                "brings: try --radius 0, or let --cv --radii 0 0.5 1 choose."
+                "brings: try --radius 0, or choose with --radius 0,0.5,1."
             )
         yield Advice(
             "model-harms",
@@ -282,7 +282,7 @@ def _left_out(data: dict) -> Iterator[Advice]:
             f"{dropped} of {counted(read, 'row')} {agree(dropped, 'was', 'were')} left "
             "out because values are missing. If "
             "values are missing for a reason, what is left is not a fair sample; "
-            "--missing median fills such values in, and --missing model learns from "
+            "--missing median fills such values in, and --model measured learns from "
             "those that are there.",
         )
     if (unlabelled := data["rows_without_label"]) > _DROPPED * read:
@@ -343,7 +343,7 @@ def _scales(result: dict) -> Iterator[Advice]:
     ratio = spread[wide] / spread[narrow] if spread[narrow] > 0 else math.inf
     uneven = f"{listed([wide])} varies {ratio:.0f} times as much as {listed([narrow])}"
     dominate = not (
-        result["request"]["standardize"] or result["request"]["missing"] == "model"
+        result["request"]["standardize"] or result["request"]["model"] == "measured"
     )
     if dominate:
         yield Advice(
@@ -357,6 +357,5 @@ def _scales(result: dict) -> Iterator[Advice]:
             "isotropic",
             f"The radius allows the same error in {listed([wide])} as in "
             f"{listed([narrow])}{less}. Give the noise of each feature with "
-            "--noise-scales, or count it in standard deviations with --radius-units "
-            "std.",
+            "--noise FILE, or count it in standard deviations with --radius 0.1std.",
         )

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from wideberth.cli import output
-from wideberth.cli.commands import CertifyOptions
 from wideberth.cli.errors import UserError, located
 from wideberth.cli.model import Model, open_model
+from wideberth.cli.options import CertifyOptions
 from wideberth.cli.predict import Applied, apply_model
 from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
@@ -83,7 +83,7 @@ class _Tally:
 
     def __init__(self, options: CertifyOptions, model: Model, target: str):
         self.options, self.model, self.target = options, model, target
-        self.radii = _Radii(model)
+        self.radii = _CertifiedAt(model)
         self.classes = set(map(str, model.classes.tolist()))
         self.strange: Counter = (
             Counter()
@@ -211,7 +211,7 @@ class _Tally:
         return whole
 
 
-class _Radii:
+class _CertifiedAt:
     """The radii of a column, the one trained with, or none."""
 
     def __init__(self, model: Model):

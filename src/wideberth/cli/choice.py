@@ -8,7 +8,7 @@ import numpy as np
 
 
 def tell_choice(choice: dict) -> list[str]:
-    """Lines for the screen: what `--cv` chose, and how flat its surroundings are."""
+    """Lines for the screen: what was chosen, and how flat its surroundings are."""
     made = {"C": choice["C"]}
     if len(choice["factors"]) > 1:
         made[choice["unit"]] = choice["factor"]

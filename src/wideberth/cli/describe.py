@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.cli.commands import FitOptions
 from wideberth.cli.evaluation import asked_radius
 from wideberth.cli.flips import easily_flipped
 from wideberth.cli.leaks import find_leaks
 from wideberth.cli.measured import undeclared
 from wideberth.cli.model import classifier_of
+from wideberth.cli.options import FitOptions
 from wideberth.cli.population import raw_weights
 from wideberth.cli.prepare import Columns, PreparedRows, moments
 from wideberth.cli.suspects import describe_suspects
@@ -192,9 +192,9 @@ def _describe_noise(
         each = np.asarray(getattr(noise, "scales", noise))
         scales = dict(zip(columns.features, each.tolist(), strict=True))
     unit = "in units of the noise"
-    if options.radius_units == "std":
+    if options.radius.std:
         unit = "in standard deviations"
-    elif options.noise_scales is None and options.replicates is None:
+    elif options.noise.scales is None and options.replicates is None:
         unit = "in the units of the data"
     return {
         "shape": shape,

@@ -13,18 +13,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.gain import paired_gain, shares
+from wideberth.cli.options import FitOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.training import (
+    POINTS,
     certain,
     curve_radii,
     fit_model,
@@ -253,7 +254,7 @@ def evaluate(
             asked, given, X[train], y[train], own, learnt, weights
         )
         said = model.predict(X[test]), model.certified_radius(X[test], seen)
-        return said, choice["C"] if choice else asked.C
+        return said, choice["C"] if choice else asked.one_C
 
     robust, tuned = asks_for_more(options, given), None
     if robust:
@@ -271,7 +272,7 @@ def evaluate(
 
 def asks_for_more(options: FitOptions, given: Uncertainty) -> bool:
     """Whether more is asked for than an ordinary SVM, with or without tuning of C."""
-    noisy = np.any(np.asarray(given.radius) > 0) and any(options.radii or (1.0,))
+    noisy = np.any(np.asarray(given.radius) > 0) and any(given.factors)
     return bool(noisy) or options.trusting() != options
 
 
@@ -285,7 +286,7 @@ def asked_radius(options: FitOptions, given: Uncertainty, trained: Uncertainty):
         return options.score_radius * given.radius
     if not given.unit_radius:
         return given.radius
-    return trained.radius if trained.radius > 0 else max(options.radii)
+    return trained.radius if trained.radius > 0 else max(options.radius.values)
 
 
 def tuned_Cs(
@@ -293,7 +294,7 @@ def tuned_Cs(
 ) -> dict:
     """C of an ordinary SVM for every fold: that which is best on the other folds.
 
-    It is one of those that --cv chooses from, or the one in the options. The same folds
+    It is one of those that --C auto tries, or the one in the options. The same folds
     serve for all: rows left out have a part in training the models that are scored
     elsewhere, but are never scored for their own choice. What little that helps, it
     helps the ordinary SVM. Best is by accuracy, balanced where classes are, under the
@@ -303,7 +304,8 @@ def tuned_Cs(
     asked, bars = options.ordinary(), None
     radius: Any = 0.0
     if options.score_radius is not None:
-        asked = options.ordinary(radii=(0.0,), score_radius=options.score_radius)
+        asked = options.ordinary(score_radius=options.score_radius)
+        given = replace(given, factors=(0.0,))
         radius, bars = given.radius, given.bars
     X, y, weights = data.X, data.y, data.weights
     rows = _sampled(y, contest.fold, options.seed)
@@ -317,11 +319,11 @@ def tuned_Cs(
         for k in range(len(contest.splits))
     ]
     # Where features are not standardised the usual range may end far below this C.
-    grids: tuple[dict, dict] = {}, {"Cs": [options.C / share]}
+    grids: tuple = POINTS, [options.one_C / share]
     with blamed_on_data(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of models that are not chosen
         found = [
-            search_grid(asked, given, X, y, radius, bars, weights, splits, **Cs)
+            search_grid(asked, given, X, y, radius, bars, weights, splits, Cs)
             for Cs in grids
         ]
     Cs = share * np.concatenate([search.Cs_ for search in found])

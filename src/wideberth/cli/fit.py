@@ -14,11 +14,11 @@ from dataclasses import replace
 from wideberth.cli import output
 from wideberth.cli.advice import advise
 from wideberth.cli.choice import tell_choice
-from wideberth.cli.commands import FitOptions
 from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
 from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
+from wideberth.cli.options import FitOptions
 from wideberth.cli.population import evaluate_measured, fit_measured, misfit_of
 from wideberth.cli.prepare import Columns, PreparedRows
 from wideberth.cli.reading import data_in_pieces, training_data
@@ -127,7 +127,7 @@ def _train(
     progress: output.Progress,
 ) -> tuple[RobustPipeline | MeasuredSVC, dict | None, list[str]]:
     """The model, the choice that was made by cross-validation, what solvers noted."""
-    if options.missing == "model":
+    if options.measured:
         return fit_measured(options, given, rows.X, rows.y, given.cells, rows.weights)
     return fit_model(
         *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
@@ -148,7 +148,7 @@ def _evaluate(
     There is a model by now, and it is kept.
     """
     try:
-        if options.missing == "model":
+        if options.measured:
             found = evaluate_measured(options, rows, given, progress)
         else:
             found = evaluate(options, rows, given, trained, progress)
@@ -177,18 +177,20 @@ def _describe_origin() -> dict:
 
 
 def _describe_request(options: FitOptions, columns: Columns) -> dict:
-    given = "as given" if options.C != 1 else "the default"
+    given = "as given" if options.C != (1.0,) else "the default"
     even = "of equal weight together" if options.class_weight else ""
     if options.weight_column is not None:
         even = ", ".join(filter(None, [f"those of {options.weight_column}", even]))
     names = (
-        *("target", "standardize", "missing", "folds", "score_radius", "tol", "seed"),
-        *("errors", "error_shape", "missing_errors", "starts", "id"),
-        "class_weight",
+        *("target", "standardize", "model", "folds", "score_radius", "tol", "seed"),
+        *("error_shape", "id", "class_weight"),
     )
     return {name: getattr(options, name) for name in names} | {
+        "missing": options.missing or "drop",
+        "errors": options.errors and options.errors.where,
+        "absent_errors": options.errors and options.errors.absent,
         "label_noise": options.doubts_labels,
-        "C_from": "chosen by cross-validation" if options.cv else given,
+        "C_from": "chosen by cross-validation" if len(options.C) != 1 else given,
         "dropped": list(options.drop),
         "one_hot": list(columns.categories),
         "dates": list(columns.dates),

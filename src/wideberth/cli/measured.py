@@ -15,10 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import FileError, UserError, located
-from wideberth.cli.options import is_rule
+from wideberth.cli.options import TrainingOptions, is_rule
 from wideberth.cli.output import warn
 from wideberth.cli.prepare import Columns
-from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, kind_of, open_table
 from wideberth.data.errors import agree, listed, quoted
 from wideberth.data.table import Table
@@ -28,8 +27,8 @@ from wideberth.noise import ErrorBars
 from wideberth.noise.reading import SHAPES, read_errors
 
 _REMEDY = (
-    "--missing-errors exact, median or share:0.05 says what is meant by values without "
-    "an error"
+    "absent=exact, median or share:0.05 behind --errors says what is meant by values "
+    "without an error"
 )
 
 
@@ -160,8 +159,10 @@ def find_error_columns(
 
     Also the columns that hold errors of what is no feature.
     """
-    pattern, made = str(options.errors), ErrorColumns({}, options.error_shape)
-    made = replace(made, missing=options.missing_errors)
+    given = options.errors
+    assert given is not None
+    pattern = given.where
+    made = ErrorColumns({}, given.shape, missing=given.absent)
     aside = {options.target, options.radius_column, *options.drop, *options.one_hot}
     if is_file(pattern):
         own = {name: [name] for name in names if name not in aside}
@@ -177,11 +178,12 @@ def find_error_columns(
             "name of a file with a table of errors."
         )
     made = replace(made, columns=found)
-    if made.lopsided and options.error_shape != "box" and options.missing != "model":
+    if made.lopsided and given.shape != "box" and not options.measured:
         pair = next(own for own in found.values() if len(own) == 2)
         raise UserError(
             f"{quoted(pair[0])} and {quoted(pair[1])} are lower and upper errors, "
-            "which an ellipsoid has no place for; add --error-shape box."
+            "which an ellipsoid has no place for; write --errors "
+            f"{pattern} box."
         )
     return made, unused
 
@@ -281,14 +283,14 @@ def _magnitudes(table: Table, name: str, lower: bool) -> np.ndarray:
         row = int(bad[0])
         raise UserError(
             f"{table.where(row)}, column {quoted(name)} is {errors[row]:g}; an error "
-            "must not be negative. If it means that there is none, give --na this "
-            f"number as the file writes it, and {_REMEDY}."
+            "must not be negative. If it means that there is none, give --read na= "
+            f"this number as the file writes it, and {_REMEDY}."
         )
     return errors
 
 
 def training_cells(
-    errors: ErrorColumns, table: Table, rows, form: Format
+    errors: ErrorColumns, table: Table, rows, options: TrainingOptions
 ) -> tuple[ErrorColumns, tuple[np.ndarray, ...], dict]:
     """Lower and upper errors of the rows to train on, those missing by the rule.
 
@@ -299,6 +301,7 @@ def training_cells(
     columns = rows.columns
     own = {n: errors.columns[n] for n in columns.numeric if n in errors.columns}
     errors = replace(errors, columns=own)
+    form = options.reading.as_format()
     cells = tuple(side[rows.kept] for side in errors.cells(table, columns, form))
     middle, usual = 0.5 * (cells[0] + cells[1]), {}
     for j, name in enumerate(columns.features):
@@ -308,7 +311,7 @@ def training_cells(
         elif errors.missing == "median":
             raise UserError(
                 f"no value in column {quoted(name)} has an error, so there is no "
-                "median of them; choose another --missing-errors, or --drop "
+                "median of them; choose another absent= behind --errors, or --drop "
                 f"{listed(own[name])}: its values then count as exact."
             )
     errors = replace(

@@ -33,7 +33,7 @@ class Model:
 
     @property
     def gives_verdicts(self) -> bool:
-        """Whether it knows rows by their errors and gaps (`--missing model`)."""
+        """Whether it knows rows by their errors and gaps (`--model measured`)."""
         return isinstance(self.pipeline, MeasuredSVC)
 
     @property

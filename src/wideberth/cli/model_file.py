@@ -146,7 +146,7 @@ class _Pipelines(_Kind):
             raise ValueError
         made = RobustPipeline(steps)
         made.linear_map_, made.noise_ = attributes["linear_map"], attributes["noise"]
-        made.step_maps_ = made.denoised_ = None
+        made.chain_ = made.denoised_ = None
         if (k := place_of_features(steps)) is not None:
             before = Pipeline(steps[:k]) if k else None
             behind = RobustPipeline.around(classifier)
@@ -170,7 +170,8 @@ _KINDS: dict[str, _Kind] = {
     "TrueFeatures": _estimator(
         TrueFeatures,
         "weights_ means_ covariances_ n_components_ shrinkage_ n_iter_ objective_ "
-        "misfit_ _centre _scale _population _uncertainty _measured",
+        "misfit_ _centre _scale _beside _categories _effects _population _uncertainty "
+        "_measured",
     ),
     "PreparedNumbers": _estimator(PreparedNumbers, "medians_ scales_"),
     "StandardScaler": _estimator(

@@ -1,59 +1,930 @@
-"""Options of commands: dataclasses of which a parser is made, and kinds of values.
+"""What can be said on the command line: one dataclass for each command, and the parser.
 
-A field is an option, its default is that of the field. The docstring of the class that
-declares it holds the help, under the heading of the group that lists it ("Options" for
-none). The type says how the text of an option is read: a `Literal` lists what is
-allowed, a `bool` is given or not, a tuple takes several values, and `Annotated` adds
-arguments of `argparse.ArgumentParser.add_argument`. Where there is no default, it is
-given by its position. What argparse cannot say, such as which options contradict each
-other, a dataclass says in `_mistakes`.
+A field is an option. Its metadata hold the help, the group of the help and further
+arguments of `add_argument`; a field without a default is given by its position. What
+argparse cannot say, such as which options contradict each other, a dataclass says in
+`_mistakes`. Several values of --radius, --C, --norm-penalty or --ramp mean that one of
+them is to be chosen by cross-validation, or, in `path`, that all are trained with.
 """
 
 from __future__ import annotations
 
 import argparse
-import inspect
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import MISSING, fields
-from types import UnionType
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from wideberth.cli.errors import UserError
+from wideberth.data import FORMATS, kind_of
 from wideberth.data.errors import meant
+from wideberth.data.files import LABEL
 
-_HEADING = re.compile(r"\n\n(\w[^\n]*)\n-+\n")
-_SHAPE = argparse.RawDescriptionHelpFormatter
+if TYPE_CHECKING:
+    from wideberth.data import Format
+    from wideberth.data.table import Reader
+
+#: Targets of formats that have a usual place for one.
+_TARGETS = {"libsvm": LABEL, "npz": "y"}
+#: Margin below which a row counts no further, where labels may be wrong.
+_USUAL_RAMP = -1.0
+#: What is written, by the usual ending of its name.
+_KINDS = {".csv": "a CSV", ".html": "an HTML page", ".wideberth": "a model file"}
+#: What --one-hot calls all columns that hold text, and --C a grid of its own.
+AUTO = "auto"
+_SHAPES = ("l2", "linf", "l1")
+_COLUMNS, _OFF, _TRAINING, _RESULTS = (
+    "The columns",
+    "How far values may be off",
+    "Training",
+    "Files and results",
+)
+#: Groups of options in the order of the help, each with an example of `fit`.
+_GROUPS = {
+    _COLUMNS: "fit blood.csv --target sick --drop name --one-hot clinic",
+    _OFF: "fit stars.csv --target type --errors suffix:_err --model measured",
+    _TRAINING: "fit wine.csv --target sort --standardize --C auto --radius 0,0.1std",
+    _RESULTS: "fit wine.csv --target sort --out model.wideberth --report page.html",
+}
+_EXIT_CODES = """\
+exit codes: 0 done; 1 the data, the model file or an output cannot be used; 2 the
+command line is wrong; 3 done and written, but the model should not be used as it is
+(it ignores the features, or no proof reached the tolerance); 130 interrupted: nothing
+is half written, and a model that only lacks its accuracy is kept."""
 
 
 class UsageError(UserError):
     """Options that are each allowed, but not together."""
 
 
+# -- kinds of values -------------------------------------------------------------------
+
+
+def _number(name: str, allowed: Callable[[float], bool], kind: type = float):
+    """A reader of one number."""
+
+    def read(text: str):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if math.isfinite(value) and allowed(value):
+            return value
+        point = text.replace(",", ".", 1)
+        hint = f" {point} is written with a point." if _is_number(point) else ""
+        raise argparse.ArgumentTypeError(f"{text!r} must be {name}.{hint}")
+
+    return read
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _numbers(one: Callable[[str], float]) -> Callable[[str], tuple[float, ...]]:
+    """A reader of numbers with commas between them."""
+
+    def read(text: str) -> tuple[float, ...]:
+        if re.fullmatch(r"[+-]?\d+,\d+", text):
+            first, second = text.split(",")
+            raise argparse.ArgumentTypeError(
+                f"{text!r} may be one number with a decimal comma or two numbers; "
+                f"write {first}.{second}, or {first}.0,{second}."
+            )
+        return tuple(one(part) for part in text.split(","))
+
+    return read
+
+
+_positive = _number("a number > 0", lambda value: value > 0)
+_from_0 = _number("a number ≥ 0", lambda value: value >= 0)
+_share = _number("a number between 0 and 1", lambda value: 0 < value < 1)
+_ramps = _numbers(_number("a number ≤ 0", lambda value: value <= 0))
+# A seed of NumPy has 32 bits, and nothing that is counted here needs more.
+_count = _number("a whole number ≥ 1", lambda value: 1 <= value < 2**32, int)
+_natural = _number("a whole number ≥ 0", lambda value: 0 <= value < 2**32, int)
+
+
+def _prices(text: str) -> tuple[float, ...]:
+    """Values of C; none for "auto"."""
+    return () if text == AUTO else _numbers(_positive)(text)
+
+
+@dataclass(frozen=True)
+class Radii:
+    """Values of --radius, in the units of the data or in standard deviations."""
+
+    values: tuple[float, ...] = ()
+    std: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Radii:
+        """Read 0.5, 0,0.1,0.2 or 0.1std,0.2std."""
+        parts = text.split(",")
+        bare = [part.removesuffix("std") for part in parts]
+        values = _numbers(_from_0)(",".join(bare) if bare != parts else text)
+        std = bare != parts
+        pairs = zip(bare, parts, values, strict=True)
+        if std and any(own == part and value for own, part, value in pairs):
+            raise argparse.ArgumentTypeError(
+                f"{text!r} mixes units; write std behind every radius, or behind none."
+            )
+        return cls(values, std)
+
+
+@dataclass(frozen=True)
+class NoiseGiven:
+    """What --noise says: a shape, and a file with the scale of each feature."""
+
+    shape: str = "l2"
+    scales: str | None = None
+
+    @classmethod
+    def read(cls, words: Sequence[str]) -> NoiseGiven:
+        """Read `linf`, `precision.csv` or `linf tolerances.csv`."""
+        shapes = [word for word in words if word in _SHAPES]
+        files = [word for word in words if word not in _SHAPES]
+        like = meant(files[:1], _SHAPES)
+        if like and not os.path.exists(files[0]):
+            raise argparse.ArgumentTypeError(
+                f"{files[0]!r} is no shape and no file{like.replace(chr(39), '')}"
+            )
+        if len(shapes) > 1 or len(files) > 1:
+            raise argparse.ArgumentTypeError(
+                f"{' '.join(words)!r} must be l2, linf or l1, a file with the scale of "
+                "each feature, or both."
+            )
+        return cls(*(shapes or ["l2"]), *files)
+
+
+def is_rule(text: str) -> bool:
+    """Whether it says what to do with a value whose error is absent."""
+    share = text.removeprefix("share:")
+    if share != text:
+        return _is_number(share) and float(share) >= 0
+    return text in ("exact", "median", "drop")
+
+
+@dataclass(frozen=True)
+class ErrorsGiven:
+    """What --errors says: where errors are, their shape, and what if one is absent."""
+
+    where: str
+    shape: str = "ellipsoid"
+    absent: str | None = None
+
+    @classmethod
+    def read(cls, words: Sequence[str]) -> ErrorsGiven:
+        """Read `suffix:_err box absent=median`, the last two in any order."""
+        given: dict[str, str] = {}
+        for word in words[1:]:
+            rule = word.removeprefix("absent=")
+            if word in ("ellipsoid", "box"):
+                given["shape"] = word
+            elif rule != word and is_rule(rule):
+                given["absent"] = rule
+            else:
+                raise argparse.ArgumentTypeError(
+                    f"{word!r} is not known; behind the place of the errors may stand "
+                    "box, and absent=exact, median, drop or share:0.05."
+                )
+        return cls(words[0], **given)
+
+
+#: Keys of --read, and what their values may be.
+_READ_KEYS = {
+    "format": f"one of {', '.join(FORMATS)}",
+    "delimiter": "one character, or tab or space",
+    "decimal": "a point or a comma",
+    "encoding": "the name of an encoding, such as latin-1",
+    "header": "yes or no",
+    "na": "a text that means a missing value",
+    "dates": "columns with dates, with commas between them",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What --read says of how a file is written; None is found out from it."""
+
+    format: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool = True
+    na: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, words: Sequence[str]) -> Reading:
+        """Read key=value, any number of times."""
+        made = cls()
+        for word in words:
+            key, equals, value = word.partition("=")
+            if key not in _READ_KEYS or not equals:
+                like = meant([key], _READ_KEYS)
+                raise argparse.ArgumentTypeError(
+                    f"{word!r} is not known{like.replace(chr(39), '') or '.'} Give "
+                    f"KEY=VALUE with the keys {', '.join(_READ_KEYS)}."
+                )
+            made = made._with(key, value)
+        return made
+
+    def _with(self, key: str, value: str) -> Reading:
+        sign = {"\\t": "\t", "tab": "\t", "space": " "}.get(value, value)
+        allowed = {
+            "format": value in FORMATS,
+            "delimiter": len(sign) == 1 and sign not in '"\r\n',
+            "decimal": value in (".", ","),
+            "header": value in ("yes", "no"),
+        }
+        if not allowed.get(key, key == "na" or bool(value)):
+            raise argparse.ArgumentTypeError(
+                f"{key}={value}: {value!r} must be {_READ_KEYS[key]}."
+            )
+        read: dict[str, Any] = {
+            "delimiter": sign,
+            "header": value == "yes",
+            "na": (*self.na, value),
+            "dates": (*self.dates, *value.split(",")),
+        }
+        return replace(self, **{key: read.get(key, value)})
+
+    def as_format(self) -> Format:
+        """What readers call it."""
+        from wideberth.data import Format
+
+        known = (self.format, self.delimiter, self.decimal, self.encoding)
+        return Format(*known, self.header, frozenset(self.na))
+
+
+# -- fields of dataclasses -------------------------------------------------------------
+
+
+def _option(default, group: str, about: str, metavar: str = "", **settings) -> Any:
+    """A field that is an option; `convert` reads all its words at once."""
+    if default is False:
+        settings["action"] = "store_true"
+    elif metavar:
+        settings["metavar"] = metavar
+    told = {"group": group, "help": about.replace("%", "%%"), **settings}
+    return field(default=default, metadata=told)
+
+
+def _columns(group: str, about: str, nargs: str = "+") -> Any:
+    """Several columns; None where it is not given, for those that may be given bare."""
+    none = () if nargs == "+" else None
+    return _option(none, group, about, "COL", nargs=nargs, action="extend")
+
+
+def _place(about: str) -> Any:
+    return field(metadata={"help": about})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """How a table is read, and how results are given."""
+
+    reading: Reading = _option(  # noqa: RUF009
+        Reading(),
+        _RESULTS,
+        "how DATA is written, where it is not found out: format=csv delimiter=; "
+        "decimal=, encoding=latin-1 header=no na=-999 dates=day",
+        "KEY=VALUE",
+        nargs="+",
+        action="extend",
+        convert=Reading.read,
+        name="--read",
+    )
+    force: bool = _option(False, _RESULTS, "overwrite files that are there already")
+    json: bool = _option(False, _RESULTS, "print the result as JSON, for programs")
+    debug: bool = _option(False, _RESULTS, "show the traceback of an error")
+
+    #: Endings that the names of results may have, by the option that names them.
+    _endings: ClassVar[dict[str, tuple[str, ...]]] = {"out": (".csv", ".txt")}
+
+    def __post_init__(self) -> None:
+        for sentence in (*self._wrong_endings(), *self._mistakes()):
+            raise UsageError(sentence)
+
+    def _wrong_endings(self) -> Iterator[str]:
+        """Names of results that promise another kind of file than is written."""
+        for option, allowed in self._endings.items():
+            path = getattr(self, option, None)
+            ending = os.path.splitext(path or "")[1]
+            if ending and ending.lower() not in allowed:
+                yield (
+                    f"--{option} {path}: {_KINDS[allowed[0]]} is written, and its name "
+                    f"must end in {' or '.join(allowed)}, or have no ending; not in "
+                    f"{ending}."
+                )
+
+    def _mistakes(self) -> Iterator[str]:
+        """What is wrong with these options together."""
+        yield from ()
+
+    def _given(self, names: Iterable[str]) -> Iterator[str]:
+        """Those of some options that are not as by default, as people write them."""
+        for name in names:
+            if getattr(self, name) != self.__dataclass_fields__[name].default:
+                yield f"--{name.replace('_', '-')}"
+
+    def _inputs(self) -> Iterator[str]:
+        """Files that are read."""
+        yield from ()
+
+    def outputs(self) -> list[str | None]:
+        """Files that are written, where they are asked for."""
+        return []
+
+    def check_inputs(self) -> None:
+        """Refuse files that are not there, before anything is loaded to read them."""
+        for path in self._inputs():
+            if path == "-" or os.path.exists(path):
+                continue
+            folder, name = os.path.split(path)
+            beside = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+            like = meant([name], beside)
+            raise UserError(f"{path}: there is no such file{like or '.'}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(TableOptions):
+    """The rows, how far they may be off, and what is done to them."""
+
+    usage = "DATA --target COL"
+    data: str = _place("CSV, TSV, Parquet, Arrow, LIBSVM, .npz or .npy file, or -")
+    target: str | None = _option(
+        None, _COLUMNS, "the class, two or more (LIBSVM: label; .npz: y)", "COL"
+    )
+    drop: tuple[str, ...] = _columns(_COLUMNS, "leave these out")
+    one_hot: tuple[str, ...] = _columns(
+        _COLUMNS, "text: one column of 0 and 1 per category; auto: all text"
+    )
+    id: str | None = _option(
+        None, _COLUMNS, "names the rows where they are listed; no feature", "COL"
+    )
+    weight_column: str | None = _option(
+        None, _COLUMNS, "how much each row counts, a factor on C", "COL"
+    )
+    missing: str | None = _option(
+        None,
+        _COLUMNS,
+        "rows that lack a number: leave them out (default, up to a tenth of all), fill "
+        "in the median, or stop",
+        choices=("drop", "median", "error"),
+    )
+    radius: Radii = _option(  # noqa: RUF009
+        Radii(),
+        _OFF,
+        "every row by R, in the units of the data; 0.1std: standard deviations of each "
+        "feature; multiples of errors, scales or radii where those are given",
+        "R,…",
+        type=Radii.read,
+    )
+    radius_column: str | None = _option(
+        None, _OFF, "each row by what this column says", "COL"
+    )
+    noise: NoiseGiven = _option(  # noqa: RUF009
+        NoiseGiven(),
+        _OFF,
+        "l2: a distance (default), linf: each feature up to the radius, l1: their sum; "
+        "a file: name and scale of each feature (columns name, scale)",
+        "SHAPE|FILE",
+        nargs="+",
+        convert=NoiseGiven.read,
+    )
+    errors: ErrorsGiven | None = _option(  # noqa: RUF009
+        None,
+        _OFF,
+        "each value by its error, in columns named suffix:_err, prefix:e_, infix:_err "
+        "or auto, or in a FILE; then box for tolerances, and absent=exact, median, "
+        "share:0.05 or drop where an error is absent or no error",
+        "HOW",
+        nargs="+",
+        convert=ErrorsGiven.read,
+    )
+    replicates: str | None = _option(
+        None, _OFF, "rows with the same entry are measurements of one sample", "COL"
+    )
+    confidence: float | None = _option(
+        None,
+        _OFF,
+        "how surely a radius from scales or replicates covers the noise, and a certain "
+        "verdict holds (default: 0.95)",
+        "P",
+        type=_share,
+    )
+    standardize: bool = _option(
+        False, _TRAINING, "scale features for training; noise and model stay in units"
+    )
+    C: tuple[float, ...] = _option(
+        (1.0,), _TRAINING, "price of errors (default: 1); auto: a grid", "X,…",
+        type=_prices,
+    )  # fmt: skip
+    norm_penalty: tuple[float, ...] = _option(
+        (0.0,),
+        _TRAINING,
+        "price of weights; with --noise linf fewer features have one (default: 0)",
+        "S,…",
+        type=_numbers(_from_0),
+    )
+    ramp: tuple[float, ...] = _option(
+        (),
+        _TRAINING,
+        "labels may be wrong: below this margin ≤ 0 a row counts no further "
+        f"(bare: {_USUAL_RAMP:g})",
+        "A,…",
+        nargs="?",
+        const=(_USUAL_RAMP,),
+        type=_ramps,
+    )
+    class_weight: str | None = _option(
+        None, _TRAINING, "rare classes count as much", choices=("balanced",)
+    )
+    tol: float = _option(
+        1e-4, _TRAINING, "relative gap to prove (default: 0.0001)", "X", type=_positive
+    )
+    seed: int = _option(0, _TRAINING, "of the folds (default: 0)", "N", type=_natural)
+
+    def _mistakes(self) -> Iterator[str]:
+        yield from self._roles()
+        if self.replicates is not None and self.missing == "median":
+            yield "--replicates needs measured values: not with --missing median."
+        own = [*self._given(("radius_column", "replicates"))]
+        if len(own) > 1:
+            yield f"{own[0]} and {own[1]} both give rows their radii; give one."
+        shapes = {
+            "--errors": self.errors is not None,
+            "--noise with scales": self.noise.scales is not None,
+            "--replicates": self.replicates is not None,
+            "--radius in std": self.radius.std,
+        }
+        given = [name for name, there in shapes.items() if there]
+        if self.noise.shape != "l2" and (self.errors or self.replicates):
+            given.append(f"--noise {self.noise.shape}")
+        if len(given) > 1:
+            yield f"{' and '.join(given)} both say what shape the noise has."
+        priced = [*self._given(["norm_penalty"])]
+        if priced and self.error_shape != "box" and self.errors is not None:
+            yield (
+                "--norm-penalty beside --errors needs boxes, whose norm all rows "
+                f"share; leave it out, or write --errors {self.errors.where} box."
+            )
+        covering = self.confidence is not None and self.noise.scales is not None
+        if covering and self.radius.values:
+            yield (
+                "--confidence asks for the radius that covers the noise, and --radius "
+                "gives one; leave out one of the two."
+            )
+
+    def _roles(self) -> Iterator[str]:
+        """Columns that are named as two things."""
+        named: dict[str, Iterable[str | None]] = {
+            "--target": [self.target],
+            "--radius-column": [self.radius_column],
+            "--replicates": [self.replicates],
+            "--id": [self.id],
+            "--weight-column": [self.weight_column],
+            "--one-hot": [name for name in self.one_hot if name != AUTO],
+            "--read dates": self.reading.dates,
+            "--drop": self.drop,
+        }
+        roles: dict[str, str] = {}
+        for name, columns in named.items():
+            for column in columns:
+                if column is not None and roles.setdefault(column, name) != name:
+                    yield (
+                        f"the column {column!r} is named by both {roles[column]} and "
+                        f"{name}; it can be one thing only."
+                    )
+
+    def _inputs(self) -> Iterator[str]:
+        yield self.data
+        if self.noise.scales is not None:
+            yield self.noise.scales
+
+    def beside(self) -> tuple[str, ...]:
+        """Columns that are no features, all that options name."""
+        names = (self.target, self.radius_column, self.replicates, self.id)
+        given = [n for n in (*names, self.weight_column) if n is not None]
+        return (*given, *self.drop)
+
+    @property
+    def measured(self) -> bool:
+        """Whether true values are learned from errors and gaps (`--model measured`)."""
+        return False
+
+    @property
+    def error_shape(self) -> str:
+        """That of --errors."""
+        return "ellipsoid" if self.errors is None else self.errors.shape
+
+    @property
+    def chooses(self) -> bool:
+        """Whether something is left open."""
+        several = (self.radius.values, self.norm_penalty, self.ramp)
+        return len(self.C) != 1 or any(len(values) > 1 for values in several)
+
+    @property
+    def one_C(self) -> float:
+        """The price of errors where it is not left open."""
+        return self.C[0] if len(self.C) == 1 else 1.0
+
+    @property
+    def doubts_labels(self) -> bool:
+        """Whether labels may be wrong."""
+        return bool(self.ramp)
+
+    def with_columns(self, reader: Reader) -> Self:
+        """Return these options with the columns of a table that they mean.
+
+        Text columns for "auto", and the parts of names with commas that are no columns.
+        """
+        known = reader.names
+
+        def split(given: tuple[str, ...]) -> tuple[str, ...]:
+            parts = ([n] if n in known else n.split(",") for n in given)
+            return tuple(name for part in parts for name in part)
+
+        one_hot, drop = split(self.one_hot), split(self.drop)
+        if AUTO in one_hot:
+            aside = {*self.beside(), *drop, *self.reading.dates, *one_hot}
+            found = reader.text_columns(reader.others(aside))
+            one_hot = (*(name for name in one_hot if name != AUTO), *found)
+        return replace(self, one_hot=one_hot, drop=drop)
+
+    def with_target(self) -> Self:
+        """Return these options with the usual target of the format if none is given."""
+        if self.target is not None:
+            return self
+        kind = self.reading.format or kind_of(self.data)
+        if kind not in _TARGETS:
+            raise UsageError("say which column holds the class: --target COL.")
+        return replace(self, target=_TARGETS[kind])
+
+
+# -- the commands ----------------------------------------------------------------------
+
+#: Options of `fit` that need the whole table in memory.
+_WHOLE = ("report", "standardize", "replicates", "one_hot", "suspects", "id")
+#: Options that say otherwise than by standard errors how far rows may be off, or how
+#: exactly to train, which is settled there.
+_NOT_MEASURED = (
+    *("radius_column", "replicates", "noise", "score_radius", "tol", "norm_penalty"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(TrainingOptions):
+    """Train a linear classifier that expects its features to be off, and prove how good
+    it is. Every column of DATA is a feature except the target and those named below.
+    Several values with commas between them (--radius, --C, --norm-penalty, --ramp) mean
+    that one of them is chosen by cross-validation.
+    """
+
+    command = "fit"
+    summary = "train a model on a table and report on it"
+    epilog = _EXIT_CODES
+
+    model: str = _option(
+        "robust",
+        _OFF,
+        "measured: learn which true values the errors and gaps leave likely, and give "
+        "every row a verdict; a radius then counts posterior deviations",
+        choices=("robust", "measured"),
+    )
+    suspects: str | None = _option(
+        None, _RESULTS, "CSV of all rows that look mislabelled; needs --ramp", "FILE"
+    )
+    score_radius: float | None = _option(
+        None,
+        _TRAINING,
+        "choose what is most accurate under the worst noise of this radius",
+        "R",
+        type=_from_0,
+    )
+    folds: int = _option(
+        5, _TRAINING, "of the cross-validation (default: 5; 0: none)", "N",
+        type=_natural,
+    )  # fmt: skip
+    memory: str | None = _option(
+        None,
+        _TRAINING,
+        "read DATA in pieces and hold no more than this, such as 2GB: numbers without "
+        "gaps, no accuracy, no report",
+        "SIZE",
+    )
+    out: str | None = _option(None, _RESULTS, "model file (.wideberth), or -", "FILE")
+    report: str | None = _option(None, _RESULTS, "report (.html)", "FILE")
+
+    _endings: ClassVar[dict[str, tuple[str, ...]]] = {
+        "out": (".wideberth",),
+        "report": (".html", ".htm"),
+        "suspects": (".csv", ".txt"),
+    }
+
+    def _mistakes(self) -> Iterator[str]:
+        for name in ("report", "suspects"):
+            if getattr(self, name) == "-":
+                yield f"--{name} must be a file."
+        if self.out == "-" and self.json:
+            yield "--out - and --json both want standard output."
+        if self.folds == 1:
+            yield "--folds must be 0 (no cross-validation) or at least 2."
+        if self.score_radius is not None and not self.chooses:
+            yield (
+                "--score-radius is for choosing, and nothing is left to choose; give "
+                "several values, such as --C auto."
+            )
+        if self.suspects and not self.doubts_labels:
+            yield (
+                "--suspects lists labels that may be wrong, and --ramp says that some "
+                "are; give both."
+            )
+        yield from super()._mistakes()
+        own = [*self._given(("radius_column", "replicates"))]
+        if own and len(self.radius.values) == 1:
+            yield (
+                f"{own[0]} gives rows their radii; --radius beside it takes several "
+                "multiples of them to choose from, such as 0.5,1,2."
+            )
+        if self.measured:
+            if self.missing is not None:
+                yield "--model measured learns from gaps; leave out --missing."
+            if self.ramp:
+                yield "--model measured trusts labels; leave out --ramp."
+            given = [*self._given(_NOT_MEASURED)]
+            given += ["--radius in std"] if self.radius.std else []
+            given += ["--errors … box"] if self.error_shape == "box" else []
+            for option in given:
+                yield (
+                    f"--model measured does not go with {option}: it knows values by "
+                    "their standard errors, --errors. Leave out one of the two."
+                )
+        if self.memory is None:
+            return
+        for option in self._given(_WHOLE):
+            yield f"{option} needs the whole table; leave it out, or --memory."
+        whole = {
+            "choosing among several values": self.chooses,
+            "--radius in std": self.radius.std,
+            "--missing median": self.missing == "median",
+            "--model measured": self.measured,
+            "absent= of --errors": self.errors is not None
+            and self.errors.absent is not None,
+        }
+        for what in [name for name, wanted in whole.items() if wanted]:
+            yield f"{what} needs the whole table; leave it out, or --memory."
+        if self.data == "-":
+            yield "--memory needs a file, which is read several times, not -."
+
+    def outputs(self) -> list[str | None]:
+        return [self.out, self.report, self.suspects]
+
+    @property
+    def measured(self) -> bool:
+        return self.model == "measured"
+
+    def trusting(self) -> Self:
+        """The same for a model that trusts every label and has no norm penalty."""
+        return replace(self, norm_penalty=(0.0,), ramp=(), suspects=None)
+
+    def ordinary(self, C: float = 1.0, score_radius: float | None = None) -> Self:
+        """The same for an ordinary SVM with this C, or for choosing one by a score."""
+        prices = () if score_radius is not None else (C,)
+        trusting = replace(self.trusting(), radius=Radii(std=self.radius.std))
+        return replace(trusting, C=prices, score_radius=score_radius)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathOptions(TrainingOptions):
+    """Train models for many values of C, and of the radius, the norm penalty or the
+    ramp, each with its proof of optimality.
+
+    The output is a CSV with one line per model: C, radius, norm penalty, objective, how
+    near the optimum it is proven to be, how many features have a weight, and how many
+    rows are proven to have no influence (removed) or full weight (saturated). With more
+    than two classes each is set against the rest in turn. Where rows have radii of
+    their own the radius is a factor on them (radius_factor). With --ramp it also has
+    the ramp and how many rows are left out; the proof is then of the best model that
+    leaves the same rows out.
+    """
+
+    command = "path"
+    summary = "train models along C, and along the radius, norm penalty or ramp"
+    epilog = f"""\
+examples:
+  wideberth path data.csv --target sick --standardize --radius 0,0.1,0.2 > path.csv
+  wideberth path data.csv --target sick --replicates patient --radius 0.5,1,2 --weights
+  wideberth path data.csv --target sick --C 1 --ramp -2,-1,-0.5 --json
+
+{_EXIT_CODES}"""
+
+    C: tuple[float, ...] = _option(
+        (), _TRAINING, "prices of errors (default: a grid)", "X,…", type=_prices
+    )
+    points: int = _option(
+        30, _TRAINING, "values of C in the grid (default: 30)", "N", type=_count
+    )
+    out: str | None = _option(None, _RESULTS, "CSV to write (default: print)", "FILE")
+    weights: bool = _option(
+        False, _RESULTS, "add weights and intercept, in the units of the data"
+    )
+
+    def _mistakes(self) -> Iterator[str]:
+        yield from super()._mistakes()
+        levels = {
+            "--radius": self.radius.values,
+            "--norm-penalty": self.norm_penalty,
+            "--ramp": self.ramp,
+        }
+        varied = [name for name, values in levels.items() if len(values) > 1]
+        if len(varied) > 1:
+            yield f"{' and '.join(varied)}: a path varies one of them; give one."
+
+    def outputs(self) -> list[str | None]:
+        return [self.out]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(TableOptions):
+    """A model, the data, and what tells its rows apart."""
+
+    usage = "MODEL DATA"
+    model: str = _place("file written by wideberth fit")
+    data: str = _place("file with the rows, or -")
+    errors: str | None = _option(
+        None, _OFF, "where DATA has its errors, as in fit (default: as in training)",
+        "HOW",
+    )  # fmt: skip
+    confidence: float | None = _option(
+        None,
+        _OFF,
+        "how surely a certain verdict holds (default: as in training)",
+        "P",
+        type=_share,
+    )
+    id: str | None = _option(
+        None, _COLUMNS, "names the rows in the output (default: row)", "COL"
+    )
+    out: str | None = _option(None, _RESULTS, "CSV to write (default: print)", "FILE")
+    memory: str | None = _option(
+        None,
+        _RESULTS,
+        "never hold more than this, such as 500MB; rows are read a few at a time in "
+        "any case, but for LIBSVM and .npy files",
+        "SIZE",
+    )
+
+    def _mistakes(self) -> Iterator[str]:
+        yield from super()._mistakes()
+        if self.memory is not None and self.data == "-":
+            yield "--memory needs a file, of which some rows can be read, not -."
+
+    def _inputs(self) -> Iterator[str]:
+        yield self.model
+        yield self.data
+
+    def outputs(self) -> list[str | None]:
+        return [self.out]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions(ApplyOptions):
+    """Predict the class of every row of DATA with a model that `wideberth fit` wrote.
+
+    Columns are found by name, in whatever order; further ones are ignored. The output
+    is a CSV with one line per row of DATA, in its order. Rows that lack a value the
+    model needs get an empty prediction, and standard error says how many there are.
+
+    A model of fit --model measured gives a verdict from the errors and gaps of the row:
+    margin, spread, chance of the other side, certain or doubtful, and which value to
+    measure again.
+    """
+
+    command = "predict"
+    summary = "predict the class of every row of a table"
+    epilog = f"""\
+examples:
+  wideberth predict model.wideberth new.csv > predictions.csv
+  wideberth predict model.wideberth new.csv --id patient --scores --out predictions.csv
+
+{_EXIT_CODES}"""
+
+    scores: bool = _option(
+        False, _RESULTS, "add the score of each class (of the second of two)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifyOptions(ApplyOptions):
+    """Say for every row of DATA how far its values may be off before the prediction can
+    change: exactly, and in the units of the noise the model was trained with. `inf`
+    means that no noise of that shape changes it. A model that was trained with error
+    bars counts in multiples of the errors of the row itself.
+
+    Where DATA has the target column, also say which predictions are right, and which
+    share of them is right whatever noise of a given radius does (certified accuracy).
+    That radius is the one trained with. Where every row had its own in training it is
+    what the same column of DATA says; without such a column name another, or radii with
+    --at. A model of fit --model measured gives verdicts, as in predict, and how many of
+    those that are certain are right.
+    """
+
+    command = "certify"
+    summary = "how much noise every prediction withstands"
+    epilog = f"""\
+examples:
+  wideberth certify model.wideberth test.csv
+  wideberth certify model.wideberth test.csv --out rows.csv --curve curve.csv
+  wideberth certify model.wideberth test.csv --at 0,0.1,0.2 --json
+
+{_EXIT_CODES}"""
+
+    target: str | None = _option(
+        None, _COLUMNS, "the class (default: as in training)", "COL"
+    )
+    radius_column: str | None = _option(
+        None, _OFF, "the radius of each row (default: as in training)", "COL"
+    )
+    curve: str | None = _option(
+        None, _RESULTS, "CSV for the curve of certified accuracy", "FILE"
+    )
+    at: tuple[float, ...] = _option(
+        (),
+        _RESULTS,
+        "radii of that curve (default: from 0 to where hardly a row is left)",
+        "R,…",
+        type=_numbers(_from_0),
+    )
+
+    _endings = dict.fromkeys(("out", "curve"), (".csv", ".txt"))
+
+    def outputs(self) -> list[str | None]:
+        return [self.out, self.curve]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions:
+    """Run the experiments of the screening paper on its data, beside other solvers, and
+    write report.html with tables and figures. Started again after an interruption, it
+    goes on where it stopped.
+    """
+
+    command = "reproduce"
+    summary = "run the experiments of the screening paper on its data"
+    epilog = ""
+
+    quick: bool = _option(False, "", "a part of the grid, about a minute")
+    repeats: int | None = _option(
+        None, "", "time every fit N times (1 if --quick, else 3)", "N", type=_count
+    )
+    jobs: int | None = _option(
+        None, "", "processes for what is not timed (one per core, at most 4)", "N",
+        type=_count,
+    )  # fmt: skip
+    out: str = _option(
+        "reproduction", "", "folder for the report (default: reproduction)", "DIR"
+    )
+
+
+_COMMANDS = (FitOptions, PredictOptions, CertifyOptions, PathOptions, ReproduceOptions)
+
+
+# -- the parser ------------------------------------------------------------------------
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help of at most 80 columns, with descriptions as they are written."""
+
+    def __init__(self, prog: str):
+        super().__init__(prog, max_help_position=24, width=80)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that asks whether something like what it does not know was meant."""
 
     def __init__(self, **settings):
-        super().__init__(formatter_class=_SHAPE, **settings)
+        super().__init__(formatter_class=_Help, allow_abbrev=False, **settings)
+        # Several negative numbers, as in --ramp -2,-1, are a value and no option.
+        self._negative_number_matcher = re.compile(r"-\.?\d")
 
     def _check_value(self, action, value) -> None:
         if action.choices is not None and value not in action.choices:
             known = list(map(str, action.choices))
+            either = " or ".join(filter(None, [", ".join(known[:-1]), known[-1]]))
             like = meant([str(value)], known)
             raise argparse.ArgumentError(
-                action, f"{value!r} is not known{like or '.'} Choose {_either(known)}."
+                action, f"{value!r} is not known{like or '.'} Choose {either}."
             )
 
-    def refuse(self, unknown: list[str]):
+    def refuse(self, unknown: list[str]) -> NoReturn:
         """End with what is known in place of these words."""
         option = next((word for word in unknown if word.startswith("-")), unknown[0])
         name = option.partition("=")[0]
@@ -64,169 +935,75 @@ class _Parser(argparse.ArgumentParser):
         self.error(f"{option!r} is an {what} that is not known; see --help.")
 
 
-def _either(names: Sequence[str]) -> str:
-    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+def parse(arguments: Sequence[str] | None) -> Any:
+    """Read a command line; exits with code 2 where it is wrong."""
+    from wideberth import __version__
 
+    root = _Parser(
+        prog="wideberth",
+        description="Linear classifiers that stay right when features are noisy.\n"
+        "`wideberth COMMAND --help` explains each command.",
+        epilog=f"""\
+examples:
+  wideberth fit measurements.csv --target diagnosis --standardize \\
+      --noise precision.csv --out model.wideberth --report report.html
+  wideberth predict model.wideberth new.csv > predictions.csv
+  wideberth certify model.wideberth test.csv --curve curve.csv --out rows.csv
 
-class Commands:
-    """A program whose commands are dataclasses.
-
-    Their class attributes `command`, `summary`, `usage` and `epilog` are for the help,
-    and `rivals` are tuples of options of which only one may be given. `groups` are the
-    titles of groups of options, in order, and what the help says about them.
-    """
-
-    def __init__(
-        self, program: str, commands: Iterable, groups: dict[str, str | None], **texts
-    ):
-        self.root = _Parser(prog=program, **texts)
-        added = self.root.add_subparsers(required=True, metavar="COMMAND")
-        self._parsers: dict[type, _Parser] = {}
-        for options in commands:
-            places = getattr(options, "usage", "")
-            self._parsers[options] = parser = added.add_parser(
-                options.command,
-                help=options.summary,
-                usage=" ".join(
-                    f"{program} {options.command} {places} [options]".split()
-                ),
-                description=_HEADING.split(inspect.getdoc(options) or "")[0],
-                epilog=options.epilog,
-            )
-            parser.set_defaults(options=options)
-            _add_options(parser, options, groups)
-
-    def parse(self, arguments: Sequence[str] | None) -> Any:
-        """Read a command line; exits with code 2 where it is wrong."""
-        found, unknown = self.root.parse_known_args(arguments)
-        given = vars(found)
-        options = given.pop("options")
-        if unknown:
-            self._parsers[options].refuse(unknown)
-        lists = {name: tuple(v) for name, v in given.items() if isinstance(v, list)}
-        try:
-            return options(**given | lists)
-        except UsageError as error:
-            self._parsers[options].error(str(error))
-
-
-def _add_options(parser, options: Any, groups: dict[str, str | None]) -> None:
-    told = {n: about for part in options.__mro__ for n, *about in _helps(part)}
-    types = get_type_hints(options, include_extras=True)
-    sections: dict[Any, Any] = {}
-    for title in [t for t in groups if t in dict(told.values())]:
-        sections[title] = parser.add_argument_group(title, groups[title])
-    for one in fields(options):
-        title, about = told.get(one.name, ("", None))
-        settings = {"help": about, **_settings(types[one.name])}
-        if one.default is MISSING:
-            parser.add_argument(one.name, metavar=one.name.upper(), **settings)
-            continue
-        section = sections.get(title, parser)
-        for rivals in getattr(options, "rivals", ()):
-            if one.name in rivals:
-                if rivals not in sections:
-                    sections[rivals] = section.add_mutually_exclusive_group()
-                section = sections[rivals]
-        # What is not given is left out: the dataclass has the default.
-        option = f"--{one.name.replace('_', '-')}"
-        section.add_argument(option, default=argparse.SUPPRESS, **settings)
-
-
-def _helps(part: type) -> Iterator[tuple[str, str, str]]:
-    """Names, groups and help of the options that the docstring of a class lists."""
-    _, *sections = _HEADING.split(inspect.getdoc(part) or "")
-    for title, lines in zip(sections[::2], sections[1::2], strict=True):
-        for line in re.split(r"\n(?! )", lines):
-            name, _, about = line.partition(": ")
-            yield name, title, " ".join(about.split()).replace("%", "%%")
-
-
-def _settings(kind: Any) -> dict:
-    """What a type means to argparse."""
-    if get_origin(kind) in (Union, UnionType):
-        kind = next(one for one in get_args(kind) if one is not type(None))
-    if kind is bool:
-        return {"action": "store_true"}
-    if get_origin(kind) is Literal:
-        return {"choices": get_args(kind)}
-    if get_origin(kind) is tuple:
-        return {"nargs": "+", "action": "extend"} | _settings(get_args(kind)[0])
-    if get_origin(kind) is Annotated:
-        inner, *more = get_args(kind)
-        return _settings(inner) | dict(more)
-    return {}
-
-
-# -- kinds of values -------------------------------------------------------------------
-
-
-def _number(kind: type, name: str, allowed: Callable[[float], bool]) -> Callable:
-    def value_of(text: str):
-        """The number, or None where it is none that is allowed."""
-        try:
-            value = kind(text)
-        except ValueError:
-            return None
-        return value if math.isfinite(value) and allowed(value) else None
-
-    def read(text: str):
-        value, point = value_of(text), text.replace(",", ".")
-        if value is None and text.count(",") == 1 and value_of(point) is not None:
-            raise argparse.ArgumentTypeError(
-                f"{text!r} has a decimal comma; write {point}, with a point. Several "
-                "values have blanks between them."
-            )
-        if value is None:
-            raise argparse.ArgumentTypeError(f"{text!r} must be {name}.")
-        return value
-
-    return read
-
-
-def _character(text: str) -> str:
-    text = {"\\t": "\t", "tab": "\t", "space": " "}.get(text, text)
-    if len(text) != 1 or text in '"\r\n':
-        raise argparse.ArgumentTypeError(f"{text!r} must be one character.")
-    return text
-
-
-def is_rule(text: str) -> bool:
-    """Whether it says what a value without an error is: exact, median or share:0.05."""
-    if not text.startswith("share:"):
-        return text in ("exact", "median")
+{_EXIT_CODES}""",
+    )
+    root.add_argument("--version", action="version", version=__version__)
+    added = root.add_subparsers(required=True, metavar="COMMAND")
+    parsers = {options: _add_command(added, options) for options in _COMMANDS}
+    found, unknown = root.parse_known_args(arguments)
+    given = vars(found)
+    options = given.pop("options")
+    parser = parsers[options]
+    if unknown:
+        parser.refuse(unknown)
     try:
-        return _from(text.removeprefix("share:")) >= 0
-    except argparse.ArgumentTypeError:
-        return False
-
-
-def _rule(text: str) -> str:
-    if not is_rule(text):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} must be exact, median or a share of the value, share:0.05."
+        return options(
+            **{name: _converted(options, name, given[name]) for name in given}
         )
-    return text
+    except (UsageError, argparse.ArgumentTypeError) as error:
+        parser.error(str(error))
 
 
-_share = _number(float, "a number between 0 and 1", lambda value: 0 < value < 1)
-_above = _number(float, "a number > 0", lambda value: value > 0)
-_from = _number(float, "a number ≥ 0", lambda value: value >= 0)
-_below = _number(float, "a number ≤ 0", lambda value: value <= 0)
-# A seed of NumPy has 32 bits, and nothing that is counted here needs more.
-_count = _number(int, "a whole number ≥ 1", lambda value: 1 <= value < 2**32)
-_natural = _number(int, "a whole number ≥ 0", lambda value: 0 <= value < 2**32)
+def _converted(options: Any, name: str, value: Any) -> Any:
+    """The value of a field for what argparse found."""
+    about = options.__dataclass_fields__[name].metadata
+    if "convert" in about:
+        try:
+            return about["convert"](value)
+        except argparse.ArgumentTypeError as error:
+            option = about.get("name", f"--{name}")
+            raise argparse.ArgumentTypeError(f"argument {option}: {error}") from None
+    return tuple(value) if isinstance(value, list) else value
 
-Character = Annotated[str, ("type", _character), ("metavar", "CHAR")]
-Column = Annotated[str, ("metavar", "COL")]
-Count = Annotated[int, ("type", _count), ("metavar", "N")]
-File = Annotated[str, ("metavar", "FILE")]
-Level = Annotated[float, ("type", _below), ("metavar", "A")]
-Natural = Annotated[int, ("type", _natural), ("metavar", "N")]
-Positive = Annotated[float, ("type", _above), ("metavar", "X")]
-Price = Annotated[float, ("type", _from), ("metavar", "S")]
-Probability = Annotated[float, ("type", _share), ("metavar", "P")]
-Radius = Annotated[float, ("type", _from), ("metavar", "R")]
-Rule = Annotated[str, ("type", _rule), ("metavar", "RULE")]
-Starts = Annotated[int, ("type", int), ("choices", (1, 2, 3))]
-Text = Annotated[str, ("nargs", None), ("action", "append"), ("metavar", "TEXT")]
+
+def _add_command(added, options: Any) -> _Parser:
+    """A parser of the options of one command."""
+    parser = added.add_parser(
+        options.command,
+        help=options.summary,
+        usage=f"wideberth {options.command} {getattr(options, 'usage', '')} [options]",
+        description="\n".join(line.strip() for line in options.__doc__.splitlines()),
+        epilog=options.epilog,
+    )
+    parser.set_defaults(options=options)
+    groups: dict[str, Any] = {"": parser}
+    wanted = {one.metadata.get("group") for one in fields(options)}
+    for title, example in _GROUPS.items():
+        if title in wanted:
+            shown = f"wideberth {example}" if options is FitOptions else None
+            groups[title] = parser.add_argument_group(title, shown)
+    for one in fields(options):
+        about = dict(one.metadata)
+        group = groups[about.pop("group", "")]
+        name = about.pop("name", f"--{one.name.replace('_', '-')}")
+        about.pop("convert", None)
+        if one.default is MISSING:
+            parser.add_argument(one.name, metavar=one.name.upper(), **about)
+        else:  # what is not given is left out: the dataclass has the default
+            group.add_argument(name, dest=one.name, default=argparse.SUPPRESS, **about)
+    return parser

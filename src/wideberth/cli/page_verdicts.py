@@ -7,7 +7,7 @@ from wideberth.cli.page_parts import section, table
 
 
 def verdict_sections(result: dict) -> str:
-    """The sections of a model of `--missing model`; empty of any other."""
+    """The sections of a model of `--model measured`; empty of any other."""
     if result["verdicts"] is None:
         return ""
     return section("Certain and doubtful rows", _doubtful(result)) + section(

@@ -6,16 +6,16 @@ import numpy as np
 
 from wideberth._path import path
 from wideberth.cli import output
-from wideberth.cli.commands import PathOptions
 from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.measured import warn_undeclared
+from wideberth.cli.options import PathOptions
 from wideberth.cli.reading import training_data
 from wideberth.cli.tables import Opened
 from wideberth.cli.training import preparation
 from wideberth.data.errors import counted
-from wideberth.estimators.affine import linear_map
-from wideberth.estimators.carrying import carry_noise
+from wideberth.estimators.moves import linear_map
 from wideberth.estimators.one_vs_rest import OneVsRest
+from wideberth.estimators.pipeline import carry_noise
 from wideberth.estimators.training_data import RowsInMemory
 from wideberth.results import PathPoint
 
@@ -60,7 +60,7 @@ def _table(
         headings += ["intercept", *(f"weight {f}" for f in rows.columns.features)]
         to_raw = linear_map(prepare, rows.X)
         origin = prepare.transform(np.zeros((1, rows.X.shape[1])))[0]
-    radii = np.array(options.radii or [1.0])
+    radii = np.array(given.factors)
     lines = []
     for place in problems.positives:
         label = data.labels[place]
@@ -69,16 +69,14 @@ def _table(
             found = path(
                 data.X,
                 problems.signs(data, place),
-                Cs=options.Cs or options.points,
+                Cs=options.C or options.points,
                 radii=radii if given.per_row else given.radius * radii,
                 radius=given.radius if given.per_row else None,
                 noise=noise,
                 X_err=bars,
                 error_shape=options.error_shape,
-                norm_penalty=options.norm_penalty,
-                norm_penalties=options.norm_penalties or None,
-                ramp=options.level,
-                ramps=options.ramps or None,
+                **_levels("norm_penalty", "norm_penalties", options.norm_penalty),
+                **_levels("ramp", "ramps", options.ramp),
                 sample_weight=problems.weights(data),
                 tol=options.tol,
                 random_state=options.seed,
@@ -93,6 +91,13 @@ def _table(
                 line += [point.b + point.w @ origin, *(point.w @ to_raw)]
             lines.append(line)
     return headings, lines
+
+
+def _levels(one: str, several: str, values: tuple[float, ...]) -> dict:
+    """One value of a parameter, several of them, or none, as `path` takes them."""
+    if len(values) > 1:
+        return {several: values}
+    return {one: values[0]} if values else {}
 
 
 def _told(point: PathPoint, name: str):

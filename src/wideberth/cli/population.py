@@ -1,4 +1,4 @@
-"""`--missing model`: from values with errors and gaps to a model, and what it is worth.
+"""`--model measured`: from values with errors and gaps to a model and its worth.
 
 A population is learned behind the values, and a classifier on what they probably were
 (`MeasuredSVC`). Knowing the errors is worth the difference in accuracy to ordinary SVMs
@@ -13,15 +13,14 @@ from dataclasses import replace
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.evaluation import Contest, Predicted, tuned_Cs
 from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
+from wideberth.cli.options import FitOptions, TrainingOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
-from wideberth.cli.training import FOLDS, fit_model, fold_count, measure
-from wideberth.cli.training_options import TrainingOptions
-from wideberth.cli.uncertainty import Uncertainty
+from wideberth.cli.training import FEW_ROWS, FOLDS, fit_model, fold_count, measure
+from wideberth.cli.uncertainty import Uncertainty, one_radius
 from wideberth.data.errors import quoted
 from wideberth.data.table import Table
 from wideberth.estimators.measured_svc import MeasuredSVC
@@ -37,25 +36,23 @@ def of_population(
 ) -> tuple[PreparedRows, Uncertainty]:
     """Rows whose true values are to be learned, with the standard errors there are."""
     if not isinstance(rows.X, np.ndarray):
-        raise UserError("sparse data has no gaps; leave out --missing model.")
+        raise UserError("sparse data has no gaps; leave out --model measured.")
     facts: dict = {"errors": None, "exact": [], "errors_filled_in": 0}
     known, cells = "the values alone, which count as exact", None
     if errors is not None:
-        errors, both, facts = training_cells(errors, table, rows, options.reading())
+        errors, both, facts = training_cells(errors, table, rows, options)
         cells = errors.standard(both)
         where, exact = tell_columns(errors, facts["exact"])
         known = f"the values and their standard errors, in {where}{exact}"
     learned = f"true values, learned from {known}"
-    unit = options.radius is None and bool(options.radii)
-    radius = 1.0 if unit else options.radius
-    radius = Posteriors.default_radius if radius is None else radius
+    radius, unit, factors = one_radius(options, Posteriors.default_radius)
     size = "in units of" if unit else f"{radius:g} times"
     story = f"{size} the posterior standard deviation of {learned}"
     if not (unit or radius):
         story = f"none beside the doubt about {learned}"
     facts |= {"unit": "in posterior standard deviations", "shape": "ellipsoid"}
-    given = Uncertainty(radius, "l2", story, facts, unit, errors=errors, cells=cells)
-    return rows, given
+    given = Uncertainty(radius, "l2", story, facts, unit, factors)
+    return rows, replace(given, errors=errors, cells=cells)
 
 
 def fit_measured(
@@ -66,17 +63,17 @@ def fit_measured(
     Returns the model, how it was chosen, and what it had to say on the way.
     """
     folds = fold_count(y, options.folds or FOLDS)
-    if options.cv and not folds:
-        raise UserError("--cv needs at least two rows of every class.")
+    if options.chooses and not folds:
+        raise UserError(FEW_ROWS)
     splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
-    factors = list(options.radii or [1.0])
+    factors = list(given.factors)
     model = MeasuredSVC(
-        C=options.C,
+        C=options.one_C,
         radius=given.radius,
-        cv=splitter if options.cv else None,
+        cv=splitter if options.chooses else None,
+        **({"Cs": list(options.C)} if options.C else {}),
         radii=[given.radius * factor for factor in factors],
         confidence=options.confidence or MeasuredSVC().confidence,
-        probability=False,
         class_weight=options.class_weight,
         random_state=options.seed,
     )
@@ -84,7 +81,7 @@ def fit_measured(
         warnings.simplefilter("always")
         model.fit(X, y, X_err=cells, sample_weight=weights)
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-    if not options.cv:
+    if not options.chooses:
         return model, None, notes
     scores = model.cv_scores_.mean(axis=-1).T
     choice = {
@@ -129,7 +126,7 @@ def evaluate_measured(
     if contest is None:
         return None
     X, y, cells = rows.X, rows.y, given.cells
-    plain = replace(options, missing="median", standardize=True)
+    plain = replace(options, model="robust", missing="median", standardize=True)
     ignored = Uncertainty(0.0, "l2", "")
     certain = np.zeros(len(y), dtype=bool)
 
@@ -141,7 +138,7 @@ def evaluate_measured(
         )
         verdict = model.verdict(X[test], X_err=seen)
         certain[test] = verdict.certain
-        return (verdict.label, None), choice["C"] if choice else options.C
+        return (verdict.label, None), choice["C"] if choice else options.one_C
 
     def ordinary(C: float, train: np.ndarray, test: np.ndarray) -> Predicted:
         asked, weights = plain.ordinary(C), rows.weights_of(train)

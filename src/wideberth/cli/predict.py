@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli import output
-from wideberth.cli.commands import ApplyOptions, PredictOptions
 from wideberth.cli.errors import UserError, blamed_on_data, located
 from wideberth.cli.measured import ErrorColumns, errors_to_apply
 from wideberth.cli.model import Model, open_model
+from wideberth.cli.options import ApplyOptions, PredictOptions
 from wideberth.cli.prepare import feature_holes
 from wideberth.cli.verdicts import verdict_columns
 from wideberth.data import Request
@@ -122,7 +122,7 @@ def apply_model(
         if options.confidence is not None and not model.gives_verdicts:
             raise UserError(
                 f"--confidence is for verdicts, and {options.model} gives none; train "
-                "with --missing model, or leave it out."
+                "with --model measured, or leave it out."
             )
         judged = judged or model.gives_verdicts
         errors = errors_to_apply(model.errors, options, source.names, judged)
@@ -143,7 +143,7 @@ def _opened(options: ApplyOptions) -> tuple[Reader, int]:
             room(options.memory)
             limit = parse_bytes(options.memory)
     size = AT_ONCE if limit is None else chunk_bytes(limit)
-    reader = open_reader(options.data, options.reading(), limit)
+    reader = open_reader(options.data, options.reading.as_format(), limit)
     for remark in reader.remarks:
         output.warn(remark)
     return reader, size
@@ -205,7 +205,7 @@ def _applied(
     bars = standard = None
     if errors is not None:
         with located(options.data):
-            cells = errors.cells(table, model.columns, options.reading())
+            cells = errors.cells(table, model.columns, options.reading.as_format())
         cells = errors.filled(cells, X, model.columns)
         lacking = errors.holes(cells)
         unanswered.note(table, lacking & usable, "lack an error")

@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.training_options import TrainingOptions
+from wideberth.cli.options import TrainingOptions
+from wideberth.data.delimited import looks_like_number
 from wideberth.data.errors import listed, quoted
-from wideberth.data.numbers import looks_like_number
 from wideberth.data.table import Table, check_names
 from wideberth.noise.reading import read_errors
 
@@ -167,7 +167,7 @@ def _refuse_numbers(name: str, levels: list[str]) -> None:
         raise UserError(
             f"column {quoted(name)} holds {len(levels) - len(texts)} different numbers "
             f"beside the text {listed(texts, 3)}; if that means a missing value add "
-            f"--na {quoted(texts[0])}, or leave the column out with --drop {name}."
+            f"--read na={texts[0]}, or leave the column out with --drop {name}."
         )
 
 
@@ -221,10 +221,11 @@ def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
 
     Numbers that the model is to fill in stay missing here.
     """
-    target, missing = str(options.target), options.missing
+    target = str(options.target)
+    missing = None if options.measured else options.missing or "drop"
     aside = [c for c in (options.replicates, options.radius_column) if c is not None]
     gaps = missing != "error"
-    columns = Columns.found_in(table, options.one_hot, options.dates, gaps)
+    columns = Columns.found_in(table, options.one_hot, options.reading.dates, gaps)
     labelled = ~_lacking(table, target)
     if not labelled.any():
         raise UserError(f"the target column {quoted(target)} is empty in every row.")
@@ -248,8 +249,8 @@ def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
             "them in with --missing median, or leave such columns out with --drop."
         )
     kept, categories = np.flatnonzero(keep), _holes(table, columns.categories)
-    measured = options.errors is not None or missing == "model"
-    X = columns.encode(table, gaps=missing == "model", dense=measured)
+    measured = options.errors is not None or options.measured
+    X = columns.encode(table, gaps=options.measured, dense=measured)
     numbers = (hole for name, hole in holes.items() if name not in columns.categories)
     filled = sum(int(hole[keep].sum()) for hole in numbers)
     facts = row_counts(

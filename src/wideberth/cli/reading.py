@@ -41,7 +41,7 @@ def training_data(opened: Opened) -> tuple[PreparedRows, Uncertainty]:
     assert table is not None
     with located(opened.reader.name):
         rows = training_rows(table, options)
-        if options.missing == "model":
+        if options.measured:
             rows, given = of_population(options, errors, table, rows)
         elif errors is not None:
             rows, given = measured(options, errors, table, rows)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from wideberth.cli.commands import ReproduceOptions
 from wideberth.cli.errors import UserError
+from wideberth.cli.options import ReproduceOptions
 
 
 def run(options: ReproduceOptions) -> int:

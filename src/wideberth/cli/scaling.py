@@ -65,6 +65,12 @@ class PreparedNumbers(TransformerMixin, BaseEstimator):
         )
         return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
+    @property
+    def linear_map_(self) -> sp.csr_array:
+        """What a move of the rows becomes; read by robust pipelines."""
+        factors = np.append(1 / self.scales_, np.ones(self.n_indicators))
+        return sp.diags_array(factors, format="csr")
+
     def _prepared(self, values, medians, scales):
         if self.fill:
             values = np.where(np.isnan(values), medians, values)

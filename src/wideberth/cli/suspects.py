@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from wideberth.cli import output
+from wideberth.cli.options import TrainingOptions
 from wideberth.cli.prepare import PreparedRows
-from wideberth.cli.training_options import TrainingOptions
 from wideberth.data.errors import agree, counted
 from wideberth.estimators import RobustLinearSVC
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wideberth.cli.errors import blamed_on_data
+from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress, warn
-from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Request
 from wideberth.data.memory import parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
@@ -41,7 +41,7 @@ class Opened:
             texts=tuple(name for name in texts if name is not None),
             numbers=(*(name for name in numbers if name is not None), *known),
             dropped=(*options.drop, *self.unused),
-            dates=options.dates,
+            dates=options.reading.dates,
         )
 
 
@@ -53,7 +53,7 @@ def open_training_data(options: TrainingOptions) -> Opened:
         if memory is not None:
             room(memory)  # some readers read all of a file
         limit = None if memory is None else parse_bytes(memory)
-        reader = open_reader(options.data, options.reading(), limit)
+        reader = open_reader(options.data, options.reading.as_format(), limit)
         opened = Opened(options.with_columns(reader), reader)
     if options.errors is not None:
         from wideberth.cli.measured import find_error_columns

@@ -12,24 +12,28 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data
+from wideberth.cli.options import FitOptions, TrainingOptions
 from wideberth.cli.scaling import PreparedNumbers
-from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import (
     Uncertainty,
 )
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
-from wideberth.estimators.affine import linear_map
-from wideberth.estimators.carrying import carry_noise
-from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
-from wideberth.estimators.scoring import BALANCED
+from wideberth.estimators.moves import linear_map
+from wideberth.estimators.pipeline import (
+    RobustPipeline,
+    carry_noise,
+    make_robust_pipeline,
+)
+from wideberth.estimators.scoring import robust_scorer
 from wideberth.noise import ErrorBars
 
-#: Number of values of C that --cv chooses from.
-_POINTS = 12
-#: Number of folds that --cv chooses by where --folds asks for none.
+#: Number of values of C that --C auto chooses from.
+POINTS = 12
+#: Number of folds to choose by where --folds asks for none.
 FOLDS = 5
+#: Said where there is nothing to choose by.
+FEW_ROWS = "choosing by cross-validation needs at least two rows of every class."
 #: Number of radii at which a curve of certified accuracy is drawn.
 _RADII = 61
 
@@ -72,9 +76,9 @@ def fit_model(
     """
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        choice, C, penalty = None, options.C, options.norm_penalty
-        ramp = options.level
-        if options.cv:
+        choice, C, penalty = None, options.one_C, options.norm_penalty[0]
+        ramp = options.ramp[0] if options.ramp else None
+        if options.chooses:
             choice = _choose(options, given, X, y, radius, bars, weights)
             caught.clear()  # of models that are not chosen
             C, radius = choice["C"], choice["factor"] * radius
@@ -88,11 +92,12 @@ def fit_model(
             error_shape=options.error_shape,
             norm_penalty=penalty,
             ramp=ramp,
-            starts=options.starts,
             class_weight=options.class_weight,
             tol=options.tol,
-            random_state=options.seed,
-            verbose=int(verbose),
+            solver_options={
+                "random_state": options.seed,
+                "verbose": int(verbose),
+            },
         )
         classifier._told = told
         if y is None:
@@ -120,9 +125,10 @@ def _choose(
     """C, norm penalty, ramp and a factor on the radii, by cross-validation."""
     folds = fold_count(y, options.folds or FOLDS)
     if not folds:
-        raise UserError("--cv needs at least two rows of every class.")
+        raise UserError(FEW_ROWS)
     splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
-    search = search_grid(options, given, X, y, radius, bars, weights, splitter)
+    Cs = options.C or POINTS
+    search = search_grid(options, given, X, y, radius, bars, weights, splitter, Cs)
     scores = search.scores_
     if options.doubts_labels:
         scores = scores[search.ramps_.tolist().index(search.ramp_)]
@@ -153,28 +159,26 @@ def search_grid(
     bars: ErrorBars | None,
     weights,
     cv,
-    Cs=_POINTS,
+    Cs,
 ) -> RobustLinearSVCCV:
     """Score models over C, and over what else the options leave open, in folds."""
     prepare = preparation(options, given, X)
+    balanced = options.class_weight == "balanced"
     search = RobustLinearSVCCV(
         Cs=Cs,
-        radii=options.radii if options.radii and np.any(radius) else [1.0],
-        norm_penalties=options.norm_penalties or [options.norm_penalty],
-        ramps=(options.ramps or [options.level]) if options.doubts_labels else None,
-        starts=options.starts,
+        radii=given.factors if np.any(radius) else [1.0],
+        norm_penalties=options.norm_penalty,
+        ramps=options.ramp or None,
         noise=given.noise if bars else carry_noise(given.noise, prepare, X),
         error_shape=options.error_shape,
         class_weight=options.class_weight,
         cv=cv,
-        scoring=BALANCED if options.class_weight == "balanced" else None,
-        scoring_radius=options.score_radius,
+        scoring=robust_scorer(options.score_radius or 0.0, balanced=balanced),
         tol=options.tol,
-        random_state=options.seed,
-        refit=False,
+        solver_options={"random_state": options.seed, "refit": False},
     )
     carried = None if bars is None else bars.carried(linear_map(prepare, X))
-    return search.fit(prepare.transform(X), y, weights, radius, carried)
+    return search.fit(prepare.transform(X), y, weights, radius=radius, X_err=carried)
 
 
 def measure(options: TrainingOptions) -> str:

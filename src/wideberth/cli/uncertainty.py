@@ -11,17 +11,13 @@ from scipy import stats
 
 from wideberth.cli.errors import FileError, UserError
 from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
+from wideberth.cli.options import TrainingOptions
 from wideberth.cli.prepare import Columns, PreparedRows, moments
-from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, open_table
+from wideberth.data.delimited import Numbers, looks_like_number
 from wideberth.data.errors import agree, listed, quoted
-from wideberth.data.numbers import Numbers, looks_like_number
 from wideberth.data.table import Table
-from wideberth.measurement.radius import (
-    radius_from_replicates,
-    radius_from_std,
-    scales_from_replicates,
-)
+from wideberth.measurement.radius import noise_from_replicates, radius_from_std
 from wideberth.noise import ErrorBars
 from wideberth.noise.shapes import Box, CrossPolytope, Shape
 from wideberth.problem.validation import radius_or_default
@@ -40,11 +36,6 @@ _ABOUT = {
     "linf": "by which every feature may be off, in the units of the data",
     "l1": "the sum of absolute errors, in the units of the data",
 }
-_COVERED = {
-    "margin": "the change of a row's score",
-    "sample": "the whole displacement of a row",
-}
-_END = {"truth": "the truth", "reading": "a further single reading"}
 #: How surely a radius covers the noise, where one is asked for that does.
 _CONFIDENCE = 0.95
 #: Largest probability that chance alone makes replicates differ in precision as they
@@ -63,7 +54,8 @@ class Uncertainty:
     noise: str | np.ndarray | Shape
     story: str
     facts: dict = field(default_factory=dict)
-    unit_radius: bool = False  # 1, for radii to be multiples of
+    unit_radius: bool = False  # 1, for factors to be radii
+    factors: tuple[float, ...] = (1.0,)  # on the radius, to choose from
     bars: ErrorBars | None = None  # sets that the radii are multiples of
     errors: ErrorColumns | None = None  # where they are from
     cells: np.ndarray | None = None  # standard errors, where a population is learned
@@ -84,13 +76,14 @@ class Uncertainty:
         if choice is None:
             return self
         factor, story = choice["factor"], self.story
+        how = ""
         if len(choice["factors"]) > 1:
             tried = ", ".join(f"{factor:g}" for factor in choice["factors"])
             how = f"chosen from {tried} by cross-validation"
-            if self.unit_radius:
-                story = f"{factor:g} for every row, {how}, {story}"
-            else:
-                story = f"{factor:g} times ({how}) this radius: {story}"
+        if self.unit_radius:
+            story = f"{factor:g} for every row, {f'{how}, ' if how else ''}{story}"
+        elif how:
+            story = f"{factor:g} times ({how}) this radius: {story}"
         return replace(self, radius=factor * self.radius, story=story)
 
 
@@ -110,27 +103,40 @@ def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertaint
     The rows X are asked for where a radius counts standard deviations.
     """
     noise, about = _shape(options, columns, X)
-    story, unit = tell_radius(options, about), False
-    scaled = options.noise_scales is not None
-    radius = radius_or_default(options.radius, noise if scaled else options.noise)
-    asked = options.radius_column is None and options.radius is None
-    covering = options.confidence is not None or options.covers is not None
-    if asked and scaled and covering and isinstance(noise, np.ndarray):
-        radius = _radius_from_std(options, noise)
+    scales, values = options.noise.scales, options.radius.values
+    default = radius_or_default(None, options.noise.shape if scales is None else noise)
+    radius, unit, factors = one_radius(options, default)
+    story = about if unit else _tell_radius(options, radius, about)
+    covering = options.confidence is not None and isinstance(noise, np.ndarray)
+    if scales is not None and covering and not (values or options.radius_column):
+        sure = options.confidence
+        radius = float(radius_from_std(1.0, len(noise), confidence=sure, noise=noise))
         story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
-    elif asked and scaled:
-        story = f"{radius:g} for every row, {about}"
-    elif asked and options.radii:
-        radius, story, unit = 1.0, about, True
-    made = Uncertainty(radius, noise, story, unit_radius=unit)
+    made = Uncertainty(radius, noise, story, {}, unit, factors)
     return replace(made, n_indicators=columns.n_indicators)
+
+
+def one_radius(
+    options: TrainingOptions, default: float
+) -> tuple[float, bool, tuple[float, ...]]:
+    """The radius of all rows, whether it is the unit of others, and the factors on it.
+
+    Radii to choose from are factors on 1. Where rows have radii of their own, those
+    that are given are factors on them.
+    """
+    values = options.radius.values
+    if options.radius_column is not None or options.replicates is not None:
+        return 1.0, False, values or (1.0,)
+    if len(values) > 1 or getattr(options, "score_radius", None) is not None:
+        return 1.0, True, values or (default,)
+    return (values or (default,))[0], False, (1.0,)
 
 
 def measured(
     options: TrainingOptions, errors: ErrorColumns, table: Table, rows: PreparedRows
 ) -> tuple[PreparedRows, Uncertainty]:
     """Rows whose values have errors of their own, which radii are multiples of."""
-    errors, cells, facts = training_cells(errors, table, rows, options.reading())
+    errors, cells, facts = training_cells(errors, table, rows, options)
     given = in_errors(options, errors, facts)
     given.n_indicators = rows.columns.n_indicators
     given.bars = errors.sets(cells, rows.X)
@@ -145,21 +151,22 @@ def in_errors(
     """Radii that count errors of the values; features without any are `exact`."""
     one = "tolerance" if errors.shape == "box" else "standard error"
     where, exact = tell_columns(errors, facts["exact"])
-    radius = radius_or_default(options.radius, options.noise, errors)
-    times = f"{radius:g} times"
+    default = radius_or_default(None, "l2", errors)
+    radius, unit, factors = one_radius(options, default)
+    times = "in units of" if unit else f"{radius:g} times"
     if options.radius_column is not None:
         times = f"the column {options.radius_column} times"
     story = f"{times} the {one} of each value, in {where}{exact}"
     facts = facts | {"unit": f"in {one}s", "shape": errors.shape}
-    return Uncertainty(radius, "l2", story, facts, errors=errors)
+    return Uncertainty(radius, "l2", story, facts, unit, factors, errors=errors)
 
 
-def tell_radius(options: TrainingOptions, about: str = _ABOUT["l2"]) -> str:
+def _tell_radius(options: TrainingOptions, radius: float, about: str) -> str:
     """Say in words which radii the options give: a column, a number, or none."""
     if options.radius_column is not None:
         return f"each row has its own, in the column {options.radius_column}, {about}"
-    if options.radius is not None:
-        return f"{options.radius:g} for every row, {about}"
+    if options.radius.values or radius:
+        return f"{radius:g} for every row, {about}"
     return "none was given: the ordinary linear SVM, which trusts every value"
 
 
@@ -176,42 +183,35 @@ def row_radii(table: Table, column: str) -> np.ndarray:
     return radii
 
 
-def _radius_from_std(options: TrainingOptions, noise: np.ndarray) -> float:
-    return float(radius_from_std(1.0, len(noise), noise=noise, **_coverage(options)))
-
-
-def _coverage(options: TrainingOptions) -> dict:
-    """What a radius covers, and how surely, as functions that find one take it."""
-    return {
-        "confidence": options.confidence or _CONFIDENCE,
-        "covers": options.covers or "margin",
-    }
+def _covering_radius(options: TrainingOptions, noise: np.ndarray) -> float:
+    """The radius that covers the change of a row's score as surely as is asked for."""
+    confidence = options.confidence or _CONFIDENCE
+    return float(radius_from_std(1.0, len(noise), noise=noise, confidence=confidence))
 
 
 def _promise(options: TrainingOptions) -> str:
-    how = _coverage(options)
-    share = f"{100 * how['confidence']:g} % of cases"
-    return f"it covers {_COVERED[how['covers']]} in {share}"
+    share = f"{100 * (options.confidence or _CONFIDENCE):g} % of cases"
+    return f"it covers the change of a row's score in {share}"
 
 
 def _shape(
     options: TrainingOptions, columns: Columns, X
 ) -> tuple[str | np.ndarray | Shape, str]:
     """The noise shape, and what a radius means in words."""
-    about, together = _ABOUT[options.noise], _TOGETHER[options.noise]
-    if options.noise_scales is not None:
-        scales = _read_scales(options.noise_scales, columns)
-        called = "tolerances" if options.noise == "linf" else "noise scales"
-        about = f"in units of the {called} in {options.noise_scales}{together}"
-    elif options.radius_units == "std":
+    about, together = _ABOUT[options.noise.shape], _TOGETHER[options.noise.shape]
+    if options.noise.scales is not None:
+        scales = _read_scales(options.noise.scales, columns)
+        called = "tolerances" if options.noise.shape == "linf" else "noise scales"
+        about = f"in units of the {called} in {options.noise.scales}{together}"
+    elif options.radius.std:
         scales = np.sqrt(moments(X)[1])
         scales[len(columns.numeric) :] = 0
         about = f"in standard deviations of each feature{together}"
     elif columns.n_indicators:  # categories are exact
         scales = np.repeat([1.0, 0.0], [len(columns.numeric), columns.n_indicators])
     else:
-        return options.noise, about
-    return _SCALED[options.noise](scales), about
+        return options.noise.shape, about
+    return _SCALED[options.noise.shape](scales), about
 
 
 def _read_scales(path: str, columns: Columns) -> np.ndarray:
@@ -283,11 +283,10 @@ def averaged(
             f"no value occurs twice in column {quoted(column)}; replicates need at "
             "least one sample that was measured twice."
         )
-    scales = scales_from_replicates(repeated)
+    scales, radius = noise_from_replicates(readings, options.confidence or _CONFIDENCE)
     scales[len(rows.columns.numeric) :] = 0
     if not scales.any():
         raise UserError("all replicates agree exactly; there is no noise to learn.")
-    radius = _replicate_radii(options, readings, scales)
     facts = {
         "samples": len(groups),
         "samples_measured_once": len(readings) - len(repeated),
@@ -297,7 +296,7 @@ def averaged(
     }
     story = (
         f"from {len(ids)} measurements of {len(groups)} samples, between their mean "
-        f"and {_END[options.between]} ({_promise(options)}), in units of the noise "
+        f"and a further single reading ({_promise(options)}), in units of the noise "
         "found in each feature"
     )
     first = np.array([members[0] for members in groups])
@@ -305,32 +304,9 @@ def averaged(
     samples = replace(rows, X=means, y=rows.y[first], kept=rows.kept[first])
     if rows.weights is not None:
         samples.weights = np.array([rows.weights[m].mean() for m in groups])
-    given = Uncertainty(radius, scales, story, facts)
+    factors = one_radius(options, 1.0)[2]
+    given = Uncertainty(radius, scales, story, facts, factors=factors)
     return samples, replace(given, n_indicators=rows.columns.n_indicators)
-
-
-def _replicate_radii(
-    options: TrainingOptions, readings: list[np.ndarray], scales: np.ndarray
-) -> np.ndarray:
-    """One radius per sample, in units of the scales.
-
-    With a shared precision the displacement between the mean of r readings and the
-    truth (a reading) has 1/r (1 + 1/r) times the variance of one reading. With its own,
-    each sample's spread is measured by its own readings, and the pooled level stands in
-    for samples that were measured once.
-    """
-    counts = np.array([len(group) for group in readings])
-    factors = 1 / counts + (options.between == "reading")
-    radii = _radius_from_std(options, scales) * np.sqrt(factors)
-    if options.precision == "own":
-        used = scales > 0
-        radii[counts > 1] = radius_from_replicates(
-            [group[:, used] for group in readings if len(group) > 1],
-            noise=scales[used],
-            between=f"mean and {options.between}",
-            **_coverage(options),
-        )
-    return radii
 
 
 def _precision_differs(repeated: list[np.ndarray], scales: np.ndarray) -> bool:

@@ -39,7 +39,7 @@ _RIVALS = {
     "ordinary": "an ordinary SVM of the same C",
     "tuned": "one whose C is tuned",
 }
-_HOW = "--radius, --noise-scales, --errors or --replicates"
+_HOW = "--radius, --noise, --errors or --replicates"
 
 
 def judge_worth(result: dict) -> dict:

@@ -93,8 +93,8 @@ class MatrixReader(Reader):
                 X,
                 texts if native else {n: as_texts(v) for n, v in texts.items()},
                 {name: self._numbers(name, columns[name]) for name in plan.numbers},
-                self.find_lines,
-                f"{self.name} (from row {start})",
+                find_lines=self.find_lines,
+                origin=f"{self.name} (from row {start})",
             )
             start += n
 

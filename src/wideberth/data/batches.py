@@ -17,21 +17,30 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.data.chunks import Chunk, Terms
 from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
+from wideberth.data.samples import Samples, Terms
 from wideberth.data.sources import Source
+from wideberth.noise import L2
 from wideberth.noise.reading import read_errors
+from wideberth.noise.sets import Noise
 from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.limits import COPY_SHARE
 from wideberth.problem.merge import Grouping, Merged, distinct, join
 from wideberth.problem.ramp import Beyond, Ramp
-from wideberth.problem.rows import Passes
+from wideberth.problem.rows import Passes, as_rows
 from wideberth.screening import screen_at_hand
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Batches, Decide, Decided, FirstPass, part_of
+from wideberth.solvers.batches import (
+    Answer,
+    Batches,
+    Decide,
+    Decided,
+    FirstPass,
+    part_of,
+)
 from wideberth.solvers.newton import Newton
 from wideberth.solvers.ramp import Descended, DescentInMemory
 
@@ -60,6 +69,7 @@ class Chunks(Batches):
             TABLE_SHARE * self.capacity, kept
         )
         self.checked = False  # whether all rows were, by a first read
+        self._targets: list[Problem] = []
 
     def without(self, beyond: Beyond | None) -> Chunks:
         """The same without the rows that the ramp leaves out."""
@@ -74,13 +84,24 @@ class Chunks(Batches):
         for answer in self.source.map(asked):
             if first:
                 counts += answer.classes
+                answer = self._without_tilt(answer)
             if first and self.distinct is not None:
                 self.distinct.add(answer.number, answer.equal)
                 answer = replace(answer, equal=None)
             yield answer
         self.checked = True
-        if first:
+        if first and not self.terms.tilt:
             _check_classes(counts)
+        elif first:
+            self.least_scale = constant_scale(self._targets, self.terms)
+
+    def _without_tilt(self, answer: Answer) -> Answer:
+        """Keep what a chunk's quantile losses have beside hinges; it is folded."""
+        if answer.fold is not None and answer.targets is not None:
+            known = self.folded
+            self.folded = answer.fold if known is None else known + answer.fold
+            self._targets.append(answer.targets)
+        return replace(answer, fold=None, targets=None)
 
     def collapsed(self) -> FewDistinct | None:
         """The problem on few distinct rows, where the first pass found no others."""
@@ -121,6 +142,14 @@ def _check_classes(counts: np.ndarray) -> None:
             )
 
 
+def constant_scale(parts: list[Problem], terms: Terms) -> float:
+    """What gaps are relative to: the loss of the best constant, or a little less."""
+    problem = join(parts)
+    rows = as_rows(np.empty((problem.n, 0)), problem.y)
+    noise = Noise(L2(), np.zeros(problem.n))
+    return replace(problem, rows=rows, noise=noise).tilted(terms.tilt).least_scale
+
+
 @dataclass(frozen=True)
 class _Asked:
     """A question to batches as one to chunks."""
@@ -130,9 +159,12 @@ class _Asked:
     beyond: Beyond | None = None
     check: bool = False  # whether the data is read for the first time
 
-    def __call__(self, chunk: Chunk):
+    def __call__(self, chunk: Samples):
         """What the chunk answers."""
-        problem = self.terms.problem(chunk, check=self.check)
+        problem, tilt = self.terms.problem(chunk, check=self.check), self.terms.tilt
+        if tilt:
+            first = isinstance(self.question, FirstPass)
+            problem = problem.tilted(tilt) if first else problem.hinges(tilt)
         if self.beyond is not None:
             problem = self.beyond.rest(problem)
         return self.question(chunk.number, problem)
@@ -231,7 +263,12 @@ class FewDistinct(Batches):
         self.sets, self.penalty = chunks.sets, chunks.penalty
         self.chunks, self.rows = chunks, distinct
         self.intercept = None  # `ask` decides with b, whatever it is
-        self.problem = replace(problem, penalty=chunks.penalty)
+        self.problem = replace(
+            problem,
+            penalty=chunks.penalty,
+            folded=chunks.folded,
+            least_scale=chunks.least_scale,
+        )
         self.problem.rows.passes = Passes(self.n, self.n)  # the read that found them
         self.solved = self.problem
 

@@ -13,8 +13,8 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.chunks import Chunk, checksum
 from wideberth.data.errors import DataError
+from wideberth.data.samples import Samples, checksum
 from wideberth.data.sources import ROLES, Source, error_cells
 
 _ORIGIN = "X, a Dask collection"
@@ -141,7 +141,7 @@ def _named_answer(question, name: str, *parts):
     return question(_chunk(*parts))[name]
 
 
-def _chunk(number: int, names: list | None, X, y, weight, radius, *errors) -> Chunk:
+def _chunk(number: int, names: list | None, X, y, weight, radius, *errors) -> Samples:
     tables = tuple(
         error_cells(part, X, len(X)) if isinstance(part, list) else _plain(part)
         for part in errors
@@ -150,7 +150,7 @@ def _chunk(number: int, names: list | None, X, y, weight, radius, *errors) -> Ch
         None if part is None else _plain(part) for part in (y, weight, radius)
     )
     X = _plain(X if names is None else X[names])
-    return Chunk(X, y, weight, radius, tables, number, _ORIGIN)
+    return Samples(X, y, weight, radius, tables, number, _ORIGIN)
 
 
 def _plain(part):

@@ -1,8 +1,13 @@
 """CSV and its relatives: any encoding, any delimiter, decimal point or comma.
 
-pyarrow cuts the text into cells, of which `Numbers` makes numbers. This module finds
-out how a file is written, and the row, line and column of what is wrong with it; for
-the line Python's reader cuts the text again.
+pyarrow cuts the text into cells. This module finds out how a file is written, makes
+numbers of the cells without guessing, and says in which row, line and column something
+is wrong; for the line Python's reader cuts the text again.
+
+A decimal comma is recognised, but only on evidence: `0,5` can be nothing else, while
+`1,234` alone might be twelve hundred. A table that uses both comma and point, or holds
+nothing but cells that could be either, is refused with the cells that say so. Cells
+such as `<0.5` are limits of detection: bounds, where a `Request` asks for them.
 """
 
 from __future__ import annotations
@@ -13,47 +18,50 @@ import itertools
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wideberth.data.columnar import require_pyarrow, table_of, texts_of
-from wideberth.data.errors import DataError, listed, quoted
-from wideberth.data.files import HEAD, File, explained, lines_of
-from wideberth.data.numbers import (
-    Numbers,
-    day_numbers,
-    is_word,
-    looks_like_number,
-    not_a_date,
+from wideberth.data.columnar import (
+    days_of,
+    is_date,
+    require_pyarrow,
+    table_of,
+    texts_of,
 )
+from wideberth.data.errors import DataError, counted, listed, no_numbers, quoted
+from wideberth.data.files import HEAD, File, explained, lines_of
 from wideberth.data.table import MISSING, Format, Plan, Reader, Table
 
 #: Bytes of text that pyarrow parses at a time; 200 000 × 20 numbers took it 0.27 s of
 #: processor time with 1 MB, 0.43 s with 4 MB and 0.59 s with 32 MB; less was not tried.
 _BLOCK = 1 << 20
-#: Missing values as Arrow compares them; `Numbers` knows other cases of letters.
+#: Missing values as pyarrow compares them; `Numbers` knows other cases of letters.
 _NULLS = [*MISSING, *map(str.upper, MISSING), "NaN"]
 _CANDIDATES = "\t;,|"
 _SIGNS = {",": "comma", ";": "semicolon", ".": "point", "\t": "tab", " ": "blanks"}
 #: Stands before the number of a column that the header gives no name.
 _UNNAMED = "#"
 _UNDECODED = re.compile("[\udc80-\udcff]")
+_COMMA = r"^[-+]?\d*,\d*([eE][-+]?\d+)?$"
+_GROUPED = r"^[-+]?[1-9]\d{0,2},\d{3}$"
+_NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
+_LIMIT = r"^[<>≤≥]=?\s*[-+]?\d*[.,]?\d+([eE][-+]?\d+)?$"
 _Row = tuple[int, list[str]]
 
 
-class _Start(NamedTuple):
-    """How a file begins."""
+class _Layout(NamedTuple):
+    """How a file is written."""
 
     names: list[str]
     skipped: int  # lines above the first row
     delimiter: str
-    plain: bool  # whether pyarrow can read its bytes as they are
     headed: bool  # whether a line names the columns
+    encoding: str
 
 
 class DelimitedReader(Reader):
@@ -69,32 +77,32 @@ class DelimitedReader(Reader):
             self.files = [File(file) for file in found]
         if not self.files:
             raise DataError(f"{self.name} holds no files.")
+        layouts = []
         for file in self.files:
             with explained(file.name):
-                start, _ = _begin(file, kind, form)
-            if file is self.files[0]:
-                self.start = start
-            elif start != self.start:
+                layouts.append(_begin(file, kind, form)[0])
+            if layouts[-1] != layouts[0]:
                 raise DataError(
                     f"{file.name} has other columns, or another sign between them, "
                     f"than {self.files[0].name}; files of one table must have the same "
                     "first line."
                 )
-        names = _distinct(self.start.names)
-        if repeated := [k for k, name in enumerate(names) if name != start.names[k]]:
+        self.layout, given = layouts[0], layouts[0].names
+        names = _distinct(given)
+        if repeated := [k for k, name in enumerate(names) if name != given[k]]:
             self.remarks.append(
                 f"{self.name} has more than one column called "
-                f"{listed(dict.fromkeys(start.names[k] for k in repeated))}; they are "
-                f"read as {listed(names[k] for k in repeated)}."
+                f"{listed(dict.fromkeys(given[k] for k in repeated))}; they are read "
+                f"as {listed(names[k] for k in repeated)}."
             )
         self.names = tuple(names)
-        if self.start.headed:
+        if self.layout.headed:
             numbered = enumerate(names, 1)
             self.unnamed = tuple(n for k, n in numbered if n == f"{_UNNAMED}{k}")
-        delimiter = self.start.delimiter
+        delimiter = self.layout.delimiter
         self.details = {"delimiter": _SIGNS.get(delimiter, delimiter)}
         self._types: dict[str, Any] = {}
-        self._checked: set[File] = set()  # odd quotes, but Python's reader takes them
+        self._checked: set[File] = set()
 
     @property
     def paths(self):
@@ -102,16 +110,15 @@ class DelimitedReader(Reader):
 
     def text_columns(self, names):
         """By the first value of each; read until all have one."""
-        at = {name: k for k, name in enumerate(self.names)}
-        left, found = {name: at[name] for name in names}, []
-        for file in self.files:
-            for _, row in self._rows(file) if left else ():
-                cells = {n: row[k].strip() for n, k in left.items() if k < len(row)}
-                known = [n for n, cell in cells.items() if not self._is_missing(cell)]
-                found += [name for name in known if is_word(cells[name])]
-                left = {name: k for name, k in left.items() if name not in known}
-                if not left:
-                    break
+        left, found = {name: self.names.index(name) for name in names}, []
+        for _, row in itertools.chain.from_iterable(map(self._rows, self.files)):
+            cells = {n: row[k].strip() for n, k in left.items() if k < len(row)}
+            for name, cell in cells.items():
+                if not self._is_missing(cell):
+                    found += [name] if is_word(cell) else []
+                    del left[name]
+            if not left:
+                break
         return [name for name in names if name in found]
 
     def _is_missing(self, cell: str) -> bool:
@@ -122,16 +129,18 @@ class DelimitedReader(Reader):
 
         n = 0
         for file in self.files:
-            numbers, row = Numbers(self.form, partial(self._lines, file)), 0
+            numbers = Numbers(self.form, partial(self._lines, file), plan.limits)
+            row = 0
             with explained(file.name):
                 try:
+                    self._check_quotes(file)
                     for batch in self._batches(file, plan, size, native):
                         table = self._table(batch, plan, file, row, native, numbers)
                         row += table.n
                         if not numbers.troubles:
                             yield table
                 except pa.ArrowInvalid as error:
-                    raise self._explanation(file, error) from None
+                    self._refuse(file, error)
                 self.details["decimal sign"] = _SIGNS[numbers.finish(file.name)]
             n += row
         if n == 0:
@@ -148,19 +157,18 @@ class DelimitedReader(Reader):
         types = dict.fromkeys(cells, pa.binary())
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
         block = _BLOCK + 16 * sum(map(len, self.names))
-        blanks = self.start.delimiter == " "
-        delimiter = "\t" if blanks else self.start.delimiter
-        quotes = _Quotes(delimiter)
-        pieces = quotes.watch(self._pieces(file, block))
+        blanks = self.layout.delimiter == " "
+        stream = self._retabbed(file) if blanks else file.open()
         with pc.open_csv(
-            io.BufferedReader(_Stream(pieces), block),
+            stream,
             pc.ReadOptions(
                 column_names=list(map(str, range(len(self.names)))),
-                skip_rows=self.start.skipped if self.start.plain else 0,
+                skip_rows=0 if blanks else self.layout.skipped,
                 block_size=block,
+                encoding="utf-8" if blanks else self.layout.encoding,
             ),
             pc.ParseOptions(
-                delimiter=delimiter,
+                delimiter="\t" if blanks else self.layout.delimiter,
                 quote_char=False if blanks else '"',
                 newlines_in_values=True,
                 invalid_row_handler=_skip_blank_or_comment,
@@ -180,31 +188,22 @@ class DelimitedReader(Reader):
                 whole = pa.Table.from_batches(some).combine_chunks()
                 names = [self.names[int(n)] for n in schema.names]
                 yield from whole.rename_columns(names).to_batches()
-        if not (blanks or quotes.right) and file not in self._checked:
-            for _ in self._rows(file):
-                pass  # Python's reader refuses what is wrong about them
-            self._checked.add(file)
 
-    def _pieces(self, file: File, size: int) -> Iterator[bytes]:
-        """The text of a file as UTF-8; the lines above the first row only if `plain`.
+    def _retabbed(self, file: File) -> io.BufferedReader:
+        """The rows of a file whose cells stand between blanks, with tabs instead."""
+        lines = lines_of(_opened(file, self.form), file.name)
+        rows = itertools.islice(lines, self.layout.skipped, None)
+        tabbed = ("\t".join(line.split()) + "\n" for line in rows)
+        return io.BufferedReader(_Stream(tabbed), _BLOCK)
 
-        The last line ends, for pyarrow skips no header without an end.
-        """
-        if self.start.plain:
+    def _check_quotes(self, file: File) -> None:
+        """Refuse quotes in odd places, of which pyarrow would make something."""
+        if self.layout.delimiter != " " and file not in self._checked:
             with file.open() as stream:
-                while data := stream.read(size):
-                    yield data
-        else:
-            lines = lines_of(_opened(file, self.form), file.name)
-            rows = itertools.islice(lines, self.start.skipped, None)
-            yield b"\n"  # pyarrow would take a mark of order off the first cell
-            while some := list(itertools.islice(rows, 1000)):
-                if self.start.delimiter == " ":
-                    some = ["\t".join(line.split()) + "\n" for line in some]
-                elif len(self.names) == 1:  # pyarrow takes lines of blanks for cells
-                    some = [line for line in some if not line.isspace()]
-                yield "".join(some).encode("utf-8", "surrogateescape")
-        yield b"\n"
+                if not quotes_are_right(stream, self.layout.delimiter):
+                    for _ in self._rows(file):
+                        pass  # Python's reader refuses what is wrong about them
+            self._checked.add(file)
 
     def _table(
         self, batch, plan: Plan, file: File, row: int, native: bool, numbers: Numbers
@@ -214,13 +213,10 @@ class DelimitedReader(Reader):
         def floats(name: str, column) -> np.ndarray:
             if name not in plan.dates:
                 return numbers.read(name, column, row)
-            days, bad = day_numbers(texts(name, column), self._cells(name))
-            if bad is not None:
-                cell = _decoded(column[bad].as_py())
-                raise DataError(f"{place(bad, name)}: {not_a_date(cell.strip())}")
-            return days
+            cells = texts(name, column)
+            return days_of(cells, partial(place, name), self._cells(name))
 
-        def place(k: int, name: str) -> str:
+        def place(name: str, k: int) -> str:
             line = self._lines(file)[row + k]
             return (
                 f"{file.name}, row {row + k + 1} (line {line}), column {quoted(name)}"
@@ -236,7 +232,7 @@ class DelimitedReader(Reader):
             except UnicodeDecodeError:
                 cells = (_decoded(cell or b"") for cell in column.to_pylist())
                 k = next(k for k, cell in enumerate(cells) if _UNDECODED.search(cell))
-                raise _not_utf8(place(k, name)) from None
+                raise _not_utf8(place(name, k)) from None
 
         for name in plan.empty:
             if any(texts(name, batch.column(name))):
@@ -245,22 +241,25 @@ class DelimitedReader(Reader):
                     f"numbers the rows leave it out with --drop '{name}' (`columns` in "
                     "Python), else give it a name."
                 )
+        numbers.bounds = {}
         table = table_of(batch, plan, file.name, floats, None if native else texts)
+        table.bounds = numbers.bounds
         if len(self.files) == 1:
             table.find_lines = partial(self._lines, file)
         return table
 
-    def _explanation(self, file: File, error: Exception) -> DataError:
-        """Say which row pyarrow stumbled over."""
-        width = len(self.names)
+    def _refuse(self, file: File, error: Exception) -> None:
+        """Say which row pyarrow stumbled over; nothing where there are no rows."""
+        width, k = len(self.names), 0
         for k, (line, row) in enumerate(self._rows(file), 1):
             if len(row) != width:
-                return DataError(
+                raise DataError(
                     f"{file.name}, row {k} (line {line}) has {len(row)} cells where "
                     f"the first line has {width}; mend it, or say which sign stands "
-                    "between the cells with --delimiter."
-                )
-        return DataError(f"{file.name} cannot be read: {error}")
+                    "between the cells with --read delimiter=;."
+                ) from None
+        if k:
+            raise DataError(f"{file.name} cannot be read: {error}") from None
 
     def _cells(self, name: str) -> Iterator[str]:
         """All cells of a column, as text."""
@@ -276,68 +275,284 @@ class DelimitedReader(Reader):
 
 
 def _skip_blank_or_comment(row) -> str:
-    """What pyarrow is to do about a row of too many or too few cells; see `_split`."""
-    blank = row.actual_columns == 1 and row.text.isspace()
-    return "skip" if blank or row.text.lstrip().startswith("#") else "error"
+    """What pyarrow is to do about a row of too many or too few cells."""
+    return "skip" if _is_no_row(row.actual_columns, row.text) else "error"
 
 
 class _Stream(io.RawIOBase):
-    """What an iterator of bytes yields, as a stream."""
+    """Lines of text as a stream of UTF-8."""
 
-    def __init__(self, pieces: Iterator[bytes]):
-        self.pieces, self.rest = pieces, b""
+    def __init__(self, lines: Iterator[str]):
+        self.lines, self.rest = lines, b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer) -> int:
-        self.rest = self.rest or next(self.pieces, b"")
+        if not self.rest:
+            some = "".join(itertools.islice(self.lines, 1000))
+            self.rest = some.encode("utf-8", "surrogateescape")
         size = min(len(buffer), len(self.rest))
         buffer[:size], self.rest = self.rest[:size], self.rest[size:]
         return size
 
 
-class _Quotes:
-    """Looks whether quotes are where they belong, which pyarrow does not mind.
+def quotes_are_right(stream, delimiter: str, size: int = _BLOCK) -> bool:
+    """Whether quotes stand where they belong; read so many bytes at a time.
 
     Every second quote opens a cell and has its border before it, the others close one
     and have its border behind them; a quote in place of a border is of a pair.
     """
-
-    def __init__(self, delimiter: str):
-        self.border = np.zeros(256, dtype=bool)
-        self.border[list(f'{delimiter}\r\n"'.encode())] = True
-        self.right = True
-        self.last, self.count = b"\n", 0
-
-    def watch(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """The same pieces of a file; `right` is known when they end."""
-        for piece in pieces:
-            self._look(piece if self.count else piece.removeprefix(BOM_UTF8))
-            yield piece
-        self._look(b"\n")
-        self.right = self.right and self.count % 2 == 0
-
-    def _look(self, piece: bytes) -> None:
-        """Look at the next bytes; the last one waits for its neighbour."""
-        data = self.last + piece
-        self.last = data[-2:]
-        if self.right and b'"' in data:
+    border = np.zeros(256, dtype=bool)
+    border[list(f'{delimiter}\r\n"'.encode())] = True
+    last, count = b"\n", 0
+    pieces = iter(partial(stream.read, size), b"")
+    first = next(pieces, b"").removeprefix(BOM_UTF8)
+    for piece in itertools.chain([first], pieces, [b"\n"]):
+        data = last + piece
+        last = data[-2:]  # the last byte waits for its neighbour
+        if b'"' in data:
             letters = np.frombuffer(data, np.uint8)
             quotes = np.flatnonzero(letters[1:-1] == ord('"')) + 1
-            opens = (self.count + np.arange(len(quotes))) % 2 == 0
-            beside = letters[np.where(opens, quotes - 1, quotes + 1)]
-            self.right = bool(self.border[beside].all())
-            self.count += len(quotes)
+            opens = (count + np.arange(len(quotes))) % 2 == 0
+            if not border[letters[np.where(opens, quotes - 1, quotes + 1)]].all():
+                return False
+            count += len(quotes)
+    return count % 2 == 0
+
+
+# -- numbers ---------------------------------------------------------------------------
+
+
+class _Cell(NamedTuple):
+    column: str
+    text: str
+    row: int  # from 1, as people count
+
+
+class Numbers:
+    """Reads the numeric columns of one text file, batch by batch.
+
+    `lines` finds the line that each row of the file ends in, for messages. Limits of
+    detection in the columns `limits`, or in all if it is True, are put into `bounds`.
+    """
+
+    def __init__(
+        self,
+        form: Format,
+        lines: Callable[[], np.ndarray],
+        limits: bool | tuple[str, ...] = False,
+    ):
+        self.form, self.lines, self.limits = form, lines, limits
+        self.troubles: dict[str, _Cell] = {}  # the first of each column
+        self.proven: set[str] = set()  # columns with a number in them
+        #: The first cell with a decimal point, with a decimal comma, and with a comma
+        #: that may separate thousands.
+        self.evidence: dict[str, _Cell] = {}
+        #: Cells of each column that are limits, and the first of them.
+        self.limited: Counter[str] = Counter()
+        self.first_limits: dict[str, _Cell] = {}
+        self.bounds: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+
+    def read(self, column: str, cells, row: int) -> np.ndarray:
+        """Return the numbers of an Arrow array of bytes that starts in `row` (from 0).
+
+        Null and what stands for a missing value are NaN.
+        """
+        import pyarrow.compute as pc
+
+        commas = self.form.decimal == "," or "comma" in self.evidence
+        plain = pc.replace_substring(cells, ",", ".") if commas else cells
+        values = _finite(plain)
+        if values is not None and (commas or "point" not in self.evidence):
+            point = pc.match_substring(cells, ".")
+            self._note("point", column, cells, point, row)
+            if commas and pc.any(point).as_py():
+                values = None
+        if values is None:
+            return self._carefully(column, cells, row)
+        if cells.null_count < len(cells):
+            self.proven.add(column)
+        return values
+
+    def _carefully(self, column: str, cells, row: int) -> np.ndarray:
+        """The numbers of cells some of which are not written like plain numbers."""
+        import pyarrow.compute as pc
+
+        texts, sign = _trimmed(cells, self.form), self.form.decimal
+        point = pc.match_substring(texts, ".")
+        limit = pc.match_substring_regex(texts, _LIMIT)
+        # As typesetters write a minus; limits as their numbers.
+        plain = pc.replace_substring(texts, "\u2212", "-")
+        plain = pc.replace_substring_regex(plain, r"^[<>≤≥]=?\s*", "")
+        plain = pc.if_else(limit, plain, pc.replace_substring(texts, "\u2212", "-"))
+        if sign != ".":
+            comma = pc.match_substring_regex(plain, _COMMA)
+            grouped = pc.match_substring_regex(plain, _GROUPED)
+            self._note("grouped", column, texts, grouped, row)
+            self._note("comma", column, texts, pc.and_not(comma, grouped), row)
+            plain = pc.if_else(comma, pc.replace_substring(plain, ",", "."), plain)
+        good = pc.match_substring_regex(plain, _NUMBER)
+        if sign == ",":
+            good = pc.and_not(good, point)
+        self._note("point", column, texts, pc.and_(point, good), row)
+        plain = pc.if_else(good, plain, None)
+        values = plain.cast("float64").to_numpy(zero_copy_only=False)
+        wrong = texts.is_valid().to_numpy(zero_copy_only=False) & ~np.isfinite(values)
+        if wrong.any() and column not in self.troubles:
+            k = int(wrong.argmax())
+            self.troubles[column] = _Cell(column, str(texts[k]), row + k + 1)
+        limited = limit.fill_null(False).to_numpy(zero_copy_only=False) & ~wrong
+        if limited.any():
+            values = self._bound(column, texts, values, limited, row)
+        if np.isfinite(values).any():
+            self.proven.add(column)
+        return values
+
+    def _bound(self, column: str, texts, values, limited, row: int) -> np.ndarray:
+        """Take cells that are limits for bounds: they are NaN among the values."""
+        import pyarrow.compute as pc
+
+        k = int(limited.argmax())
+        self.limited[column] += int(limited.sum())
+        self.first_limits.setdefault(column, _Cell(column, str(texts[k]), row + k + 1))
+        above = pc.match_substring_regex(texts, "^[>≥]").fill_null(False)
+        above = above.to_numpy(zero_copy_only=False)
+        limits = np.where(limited, values, np.nan)
+        low = np.where(limited & ~above, -np.inf, limits)
+        high = np.where(limited & above, np.inf, limits)
+        self.bounds[column] = low, high
+        return np.where(limited, np.nan, values)
+
+    def _note(self, what: str, column: str, texts, places, row: int) -> None:
+        """Remember the first cell of a kind."""
+        import pyarrow.compute as pc
+
+        if what not in self.evidence and (k := pc.index(places, True).as_py()) >= 0:
+            text = texts[k].as_py()
+            text = text.decode().strip() if isinstance(text, bytes) else text
+            self.evidence[what] = _Cell(column, text, row + k + 1)
+
+    def finish(self, where: str) -> str:
+        """Refuse what could not be read; return the decimal sign that was found."""
+        if self.troubles:
+            self._refuse_text(where)
+            cell = min(self.troubles.values(), key=lambda cell: cell.row)
+            raise DataError(
+                f"{where}, {self._shown(cell)}, which is not a finite number; mend it, "
+                f"or if it stands for a missing value add --read na={cell.text}."
+            )
+        for column, cell in self.first_limits.items():
+            if self.limits is not True and column not in (self.limits or ()):
+                cells = counted(self.limited[column], "cell")
+                raise DataError(
+                    f"{where}: {cells} of {quoted(column)} "
+                    f"{'is a limit' if cells.startswith('1 ') else 'are limits'} of "
+                    f"detection such as {quoted(cell.text)} (first: row {cell.row}, "
+                    f"line {self._line(cell)}); --limits reads them."
+                )
+        point, comma, grouped = map(self.evidence.get, ("point", "comma", "grouped"))
+        comma = comma or (grouped if self.form.decimal == "," else None)
+        if comma and point:
+            raise DataError(
+                f"{where}: {self._shown(point)} but {self._shown(comma)}; use one "
+                "decimal sign throughout, and no separators of thousands."
+            )
+        if grouped and not comma:
+            raise DataError(
+                f"{where}, {self._shown(grouped)}, which may mean "
+                f"{grouped.text.replace(',', '.')} or {grouped.text.replace(',', '')}; "
+                "say --read decimal=, for the first, or take the commas out for the "
+                "second."
+            )
+        return "," if comma or self.form.decimal == "," else "."
+
+    def _refuse_text(self, where: str) -> None:
+        """Refuse columns of text, or a line of text above numbers."""
+        first = {n: c for n, c in self.troubles.items() if c.row == 1}
+        texts = [n for n in self.troubles if n not in self.proven]
+        if not self.form.header and first:
+            cell = next(iter(first.values()))
+            raise DataError(
+                f"{where}: line {self._line(cell)} holds text ({quoted(cell.text)}) "
+                "where --read header=no promises data; leave that out if these are "
+                "names, or turn categories into columns of 0 and 1 with --one-hot auto."
+            )
+        if texts:
+            cell, dates = self.troubles[texts[0]], []
+            dates = [n for n in texts if is_date(self.troubles[n].text)]
+            example = f"row {cell.row}, line {self._line(cell)}: {quoted(cell.text)}"
+            raise DataError(f"{where}: {no_numbers(texts, dates, example)}")
+        if first:
+            cell = next(iter(first.values()))
+            raise DataError(
+                f"{where}: line {self._line(cell)} holds text ({quoted(cell.text)}) "
+                f"above the numbers of {listed(first)}; if these are units, delete "
+                "that line."
+            )
+
+    def _line(self, cell: _Cell) -> int:
+        return int(self.lines()[cell.row - 1])
+
+    def _shown(self, cell: _Cell) -> str:
+        place = f"row {cell.row} (line {self._line(cell)})"
+        return f"{place}, column {quoted(cell.column)} holds {quoted(cell.text)}"
+
+
+def _trimmed(cells, form: Format):
+    """Cells as text without blanks around it, null where a value is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        texts = cells.cast("string")
+    except pa.ArrowInvalid:  # not UTF-8
+        plain = (
+            None if c is None else c.decode(errors="replace") for c in cells.to_pylist()
+        )
+        texts = pa.array(plain, "string")
+    texts = pc.utf8_trim_whitespace(texts)
+    missing = pc.is_in(pc.utf8_lower(texts), pa.array(sorted(MISSING)))
+    if form.missing:
+        missing = pc.or_(missing, pc.is_in(texts, pa.array(sorted(form.missing))))
+    return pc.if_else(missing, None, texts)
+
+
+def _finite(cells: Any) -> np.ndarray | None:
+    """Cells as Arrow reads them, null as NaN; None if one is no finite number."""
+    import pyarrow as pa
+
+    try:
+        # Arrow is slow where many cells are no numbers, so a few are tried first.
+        cells[:100].cast("float64")
+        values = cells.cast("float64").to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    there = len(cells) - cells.null_count
+    return values if np.isfinite(values).sum() == there else None
+
+
+def is_word(text: str) -> bool:
+    """Whether a cell is text for certain: it has letters, and is no number."""
+    return any(map(str.isalpha, text)) and not looks_like_number(text)
+
+
+def looks_like_number(text: str) -> bool:
+    """Whether a piece of text might be a number, with whatever decimal sign."""
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 # -- how a file is written -------------------------------------------------------------
 
 
-def _begin(file: File, kind: str, form: Format) -> tuple[_Start, Iterator[_Row]]:
-    """How a file begins, and its rows, each with the line that it ends in."""
+def _begin(file: File, kind: str, form: Format) -> tuple[_Layout, Iterator[_Row]]:
+    """How a file is written, and its rows, each with the line that it ends in."""
     stream = _opened(file, form)
-    encoding = stream.encoding.lower().replace("_", "-")
+    encoding = "utf-8" if stream.errors == "surrogateescape" else stream.encoding
     lines, head = lines_of(stream, file.name), []
     size = rows_seen = 0
     for line in lines:
@@ -347,13 +562,13 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Start, Iterator[_Row]]
             break
     if any("\0" in line for line in head):
         raise DataError(
-            f"{file.name} is not a table of text; say what it is with --format."
+            f"{file.name} is not a table of text; say what it is with --read format=…."
         )
     # Lines above the first one that is no comment; none where all look like comments.
     top = next((k for k, line in enumerate(head) if not _is_comment(line)), 0)
     delimiter = form.delimiter or ("\t" if kind == "tsv" else _delimiter(head[top:]))
     if not delimiter.isascii():
-        raise DataError(f"--delimiter {delimiter} is no ASCII character.")
+        raise DataError(f"--read delimiter={delimiter} is no ASCII character.")
     headed = form.header
     while top:  # a line that fits the rows below it is a row, or names the columns
         line = _fitting(head[top - 1], head[top:], delimiter, headed)
@@ -365,7 +580,7 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Start, Iterator[_Row]]
             break
     head[:top] = ["\n"] * top
     rows = _split(itertools.chain(head, lines), delimiter, file.name)
-    first = next(rows, None)
+    first = next((row for row in rows if row[1] and any(map(str.strip, row[1]))), None)
     if first is None:
         raise DataError(f"{file.name} is empty.")
     line, cells = first
@@ -374,21 +589,23 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Start, Iterator[_Row]]
     names = [str(k) for k in range(1, len(cells) + 1)]
     if headed:
         names = _names(line, cells, file.name)
-    plain = encoding.startswith("utf-8") and delimiter != " "
-    start = _Start(
-        names, line if headed else top, delimiter, plain and len(names) > 1, headed
-    )
+    layout = _Layout(names, line if headed else top, delimiter, headed, encoding)
     data = rows if headed else itertools.chain([first], rows)
-    return start, (row for row in data if not _is_remark(row[1], len(names)))
+    width = len(names)
+    return layout, (
+        (line, row)
+        for line, row in data
+        if len(row) == width or not _is_no_row(len(row), row[0])
+    )
 
 
 def _is_comment(line: str) -> bool:
     return line.isspace() or line.lstrip().startswith("#")
 
 
-def _is_remark(row: list[str], width: int) -> bool:
-    """Whether a row is a comment: it starts like one, and has not the cells of one."""
-    return len(row) != width and row[0].lstrip().startswith("#")
+def _is_no_row(cells: int, start: str) -> bool:
+    """Whether a line with too many or too few cells is blank, or a comment."""
+    return (cells == 1 and start.isspace()) or start.lstrip().startswith("#")
 
 
 def _fitting(line: str, body: list[str], delimiter: str, names: bool) -> str | None:
@@ -407,22 +624,28 @@ def _fitting(line: str, body: list[str], delimiter: str, names: bool) -> str | N
     return None
 
 
-def _opened(file: File, form: Format) -> TextIO:
+def _opened(file: File, form: Format) -> io.TextIOWrapper:
+    """The text of a file.
+
+    What is not UTF-8 in a file that should be travels along ("surrogateescape") until
+    its row and column are known.
+    """
     stream = file.open()
     encoding = form.encoding
     if encoding is None:
         start = stream.peek(4)[:4]  # type: ignore[attr-defined]
         utf16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
         encoding = "utf-16" if utf16 else "utf-8-sig"
-    # What cannot be decoded travels along until its row and column are known.
-    errors = "surrogateescape" if encoding.startswith("utf-8") else "strict"
+    plain = encoding.lower().replace("_", "-").startswith("utf-8")
     try:
-        return io.TextIOWrapper(stream, encoding, errors, newline="")
+        return io.TextIOWrapper(
+            stream, encoding, "surrogateescape" if plain else "strict", newline=""
+        )
     except LookupError:
         stream.close()
         raise DataError(
-            f"--encoding {encoding} is not known; utf-8, utf-16, latin-1 and cp1252 "
-            "are common."
+            f"--read encoding={encoding} is not known; utf-8, utf-16, latin-1 and "
+            "cp1252 are common."
         ) from None
 
 
@@ -450,7 +673,7 @@ def _cut(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
 
 
 def _split(lines: Iterable[str], delimiter: str, where: str) -> Iterator[_Row]:
-    """Rows that are not blank, each with the number of its last line.
+    """Rows of at least one cell, each with the number of its last line.
 
     A pair of quotes alone is a row, of one cell that is empty.
     """
@@ -458,7 +681,7 @@ def _split(lines: Iterable[str], delimiter: str, where: str) -> Iterator[_Row]:
     number = 0
     try:
         for number, row in enumerate(reader, 1):
-            if row and not (len(row) == 1 and row[0].isspace()):
+            if row:
                 yield getattr(reader, "line_num", number), row
     except csv.Error as error:
         line, why = getattr(reader, "line_num", number), str(error)
@@ -475,7 +698,7 @@ def _names(line: int, cells: list[str], where: str) -> list[str]:
     if all(map(looks_like_number, names)):
         raise DataError(
             f"{where}: line {line} holds only numbers where the names of the columns "
-            "should be; give them names, or say --no-header and name columns by "
+            "should be; give them names, or say --read header=no and name columns by "
             "number, such as --target 1."
         )
     return [name or f"{_UNNAMED}{k}" for k, name in enumerate(names, 1)]
@@ -500,5 +723,6 @@ def _decoded(cell: bytes) -> str:
 
 def _not_utf8(place: str) -> DataError:
     return DataError(
-        f"{place} is not UTF-8 text; say what it is, for example --encoding latin-1."
+        f"{place} is not UTF-8 text; say what it is, for example with --read "
+        "encoding=latin-1."
     )

@@ -54,7 +54,8 @@ def no_numbers(columns: list[str], dates: Sequence[str] = (), example: str = "")
         f"turn {them} into columns of 0 and 1 with --one-hot auto",
     ]
     if dates:
-        days = f"read {_as_words(dates)} as days with --dates {_as_words(dates)}"
+        named = ",".join(dates)
+        days = f"read {_as_words(dates)} as days with --read dates={named}"
         ways = [days, *ways] if len(dates) < len(columns) else [days, ways[0]]
     return (
         f"{agree(n, 'column', 'columns')} {listed(columns, n)} "

@@ -144,8 +144,8 @@ def kind_of(path: str | os.PathLike) -> str:
     if kind is None:
         raise DataError(
             f"{path}: cannot tell the format from this name; known are the endings "
-            f"{', '.join(_ENDINGS)}. On the command line say which it is with --format "
-            f"{'|'.join(KINDS)}."
+            f"{', '.join(_ENDINGS)}. On the command line say which it is with --read "
+            f"format={'|'.join(KINDS)}."
         )
     if kind != "text":
         return kind
@@ -208,7 +208,8 @@ def explained(name: str, form: str = "") -> Iterator[None]:
         elif isinstance(error, UnicodeError):
             encoding = getattr(error, "encoding", None)
             what = f"is not {encoding} text" if encoding else "cannot be decoded"
-            why = f"{what} ({why}); say what it is, for example --encoding latin-1"
+            why = f"{what} ({why}); say what it is, for example with --read "
+            why += "encoding=latin-1"
         elif isinstance(error, OSError):
             why = f"cannot be read: {error.strerror or why}"
         else:

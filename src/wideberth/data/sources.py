@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.arrays import check_length, load_npy
-from wideberth.data.chunks import Checksum, Chunk, checksum
 from wideberth.data.errors import DataError, agree, listed, quoted
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
+from wideberth.data.samples import Checksum, Samples, checksum
 from wideberth.data.table import Plan, Reader
 from wideberth.noise.reading import in_order_of
 from wideberth.problem.arrays import concat, host, is_foreign, like, namespace, pick
@@ -90,10 +90,10 @@ class Source(ABC):
             raise DataError(f"y is missing; {self._wanted}.")
 
     @abstractmethod
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Samples]:
         """All chunks, in the same order each time."""
 
-    def map(self, question: Callable[[Chunk], T]) -> Iterator[T]:
+    def map(self, question: Callable[[Samples], T]) -> Iterator[T]:
         """Put a question to every chunk; the next one is read meanwhile."""
         count = 0
         for count, chunk in enumerate(_ahead(self._recognised()), 1):
@@ -124,7 +124,7 @@ class Source(ABC):
         for y, _ in self.labels():
             yield y
 
-    def _recognised(self) -> Iterator[Chunk]:
+    def _recognised(self) -> Iterator[Samples]:
         """All chunks, each compared with what it was at the first read."""
         self._check_files()
         for chunk in self.chunks():
@@ -275,7 +275,7 @@ class _RandomRows:
     size: int
     seed: int
 
-    def __call__(self, chunk: Chunk) -> tuple[int, np.ndarray, dict[str, Any]]:
+    def __call__(self, chunk: Samples) -> tuple[int, np.ndarray, dict[str, Any]]:
         """The number of rows, and keys and parts of those drawn."""
         keys = np.random.default_rng((self.seed, chunk.number)).random(chunk.n)
         names = ("X", "y", "sample_weight", "radius", "X_err", "up")
@@ -322,7 +322,7 @@ class ArraySource(Source):
             rows = slice(start, min(start + self.step, self.n))
             parts = {k: None if v is None else v[rows] for k, v in self.vectors.items()}
             errors = tuple(table[rows, :] for table in self.errors)
-            yield Chunk(
+            yield Samples(
                 self.X[rows, :], **parts, errors=errors, number=number, origin="X"
             )
 
@@ -408,7 +408,7 @@ class ChunkSource(Source):
             )
             for table in tables:
                 check_errors(table, X.shape, where)
-            chunk = Chunk(X, y, weight, radius, tables, number, "X")
+            chunk = Samples(X, y, weight, radius, tables, number, "X")
             self.brings_radii |= chunk.radius is not None
             if chunk.n:
                 yield chunk
@@ -471,7 +471,7 @@ class TableSource(Source):
         for chunk in self.chunks(Plan(self.plan.texts, numbers)):
             yield chunk.y, chunk.weight
 
-    def chunks(self, plan: Plan | None = None) -> Iterator[Chunk]:
+    def chunks(self, plan: Plan | None = None) -> Iterator[Samples]:
         """All chunks, with the features of this plan if not of all."""
         start, number, plan = 0, 0, plan or self.plan
         for table in self.reader.tables(plan, self.chunk_bytes, not self.texts):
@@ -489,14 +489,14 @@ class TableSource(Source):
                 else part[rows]
                 for part in (self.errors if plan is self.plan else ())
             )  # fmt: skip
-            chunk = Chunk(table.X, y, weight, radius, errors, number, table.origin)
+            chunk = Samples(table.X, y, weight, radius, errors, number, table.origin)
             self._check_complete(chunk, plan)
             if self.guessed and plan is self.plan:
                 self._warn_of_numbers(chunk)
             yield self._with_values(chunk) if self.texts else chunk
             start, number = rows.stop, number + 1
 
-    def _warn_of_numbers(self, chunk: Chunk) -> None:
+    def _warn_of_numbers(self, chunk: Samples) -> None:
         """Remark, once, on columns that number the rows and were not asked for."""
         self.guessed = False
         if sp.issparse(chunk.X) or chunk.n < 3:
@@ -512,7 +512,7 @@ class TableSource(Source):
                 stacklevel=2,
             )
 
-    def _check_complete(self, chunk: Chunk, plan: Plan) -> None:
+    def _check_complete(self, chunk: Samples, plan: Plan) -> None:
         """Name the place of the first value that is missing or infinite."""
         if self.gaps or sp.issparse(chunk.X) or np.isfinite(chunk.X.sum()):
             return
@@ -525,7 +525,7 @@ class TableSource(Source):
                 "drop such rows first."
             )
 
-    def _with_values(self, chunk: Chunk) -> Chunk:
+    def _with_values(self, chunk: Samples) -> Samples:
         """The chunk with values for labels of text, where these are known."""
         texts = chunk.y.tolist()
         if None in texts:

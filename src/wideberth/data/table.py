@@ -47,8 +47,9 @@ class Request:
     `texts` and `numbers` come apart from the features. `features` of None are all the
     columns that are left once those and `dropped` are taken out; a list of names leaves
     out whatever it does not name. Those of them in `dates` hold dates, which are read
-    as days. Names in `optional` may be absent. Columns in `empty` must hold nothing;
-    `Reader.plan` says which.
+    as days. In `limits` (columns, or True for all) cells such as <0.5 are read as
+    bounds; elsewhere they are refused. Names in `optional` may be absent. Columns in
+    `empty` must hold nothing; `Reader.plan` says which.
     """
 
     texts: tuple[str, ...] = ()
@@ -56,6 +57,7 @@ class Request:
     dropped: tuple[str, ...] = ()
     features: Sequence[str] | None = None
     dates: tuple[str, ...] = ()
+    limits: bool | tuple[str, ...] = False
     optional: frozenset[str] = frozenset()
     empty: tuple[str, ...] = ()
 
@@ -71,7 +73,10 @@ class Plan(Request):
 class Table:
     """Rows of a data source: features, and the columns asked for apart from them.
 
-    A missing number is NaN, a missing text None. `find_lines` says where each row ends
+    A missing number is NaN, a missing text None. Cells that are limits of detection are
+    NaN, and have a lower and an upper bound among the `bounds` of their column: −inf
+    and 0.5 for <0.5, 100 and inf for >100; the bounds of all other cells are NaN.
+    `find_lines` says where each row ends
     in a text file; `origin` is what messages about these rows start with.
     """
 
@@ -79,6 +84,7 @@ class Table:
     X: np.ndarray | sp.csr_array
     texts: dict[str, np.ndarray] = field(default_factory=dict)
     numbers: dict[str, np.ndarray] = field(default_factory=dict)
+    bounds: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     find_lines: Callable[[], np.ndarray] | None = None
     origin: str = "the data"
     start: int = 0  # the place of the first row among all rows
@@ -143,7 +149,13 @@ class Reader(File, ABC):
         names, features = set(self.names), request.features
         aside = (*request.texts, *request.numbers, *request.dropped)
         optional = request.optional.difference(features or ())
-        wanted = [*aside, *request.dates, *(() if self.sparse else features or ())]
+        limits = () if isinstance(request.limits, bool) else request.limits
+        wanted = [
+            *aside,
+            *request.dates,
+            *limits,
+            *(() if self.sparse else features or ()),
+        ]
         known = names | optional
         absent = [name for name in dict.fromkeys(wanted) if name not in known]
         if absent:
@@ -167,6 +179,7 @@ class Reader(File, ABC):
             numbers=tuple(n for n in dict.fromkeys(request.numbers) if n in names),
             features=features,
             dates=tuple(name for name in request.dates if name in features),
+            limits=request.limits,
             empty=empty,
         )
 
@@ -228,6 +241,14 @@ def _joined(parts: list[Table]) -> Table:
     numbers = {
         k: np.concatenate([part.numbers[k] for part in parts]) for k in first.numbers
     }
+    bounds = {}
+    for name in dict.fromkeys(name for part in parts for name in part.bounds):
+        none = {part.start: np.full((2, part.n), np.nan) for part in parts}
+        each = [part.bounds.get(name, none[part.start]) for part in parts]
+        bounds[name] = (
+            np.concatenate([b[0] for b in each]),
+            np.concatenate([b[1] for b in each]),
+        )
     if sp.issparse(first.X):
         X = sp.csr_array(sp.vstack([part.X for part in parts], format="csr"))
     else:
@@ -235,7 +256,7 @@ def _joined(parts: list[Table]) -> Table:
         while parts:
             part = parts.pop()
             X[part.start : part.start + part.n] = part.X
-    return replace(first, X=X, texts=texts, numbers=numbers)
+    return replace(first, X=X, texts=texts, numbers=numbers, bounds=bounds)
 
 
 def _refuse_infinite(table: Table, where: str) -> None:
@@ -271,7 +292,7 @@ def gap_codes(table: Table, reader: Reader) -> list[str]:
             spread = np.ptp(others) if others.size else np.inf
             if np.abs(others - code).min(initial=np.inf) <= spread:
                 continue
-            remedy = f"add --na {code:g}, written as in the file"
+            remedy = f"add --read na={code:g}, written as in the file"
             if reader.kind not in ("csv", "tsv"):
                 remedy = "write null or NaN in its place"
             count = counted(int((column == code).sum()), "row")

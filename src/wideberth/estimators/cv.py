@@ -29,12 +29,13 @@ from wideberth.estimators.folds import run_fold
 from wideberth.estimators.linear import LinearClassifier
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
+    SolverOptions,
     scaled_radius,
     stated_noise,
     statement_of,
     unknown_classes,
 )
-from wideberth.estimators.scoring import BALANCED, robust_scorer
+from wideberth.estimators.scoring import RobustScorer
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import RowsInMemory, read_measured
 from wideberth.problem.changes import build_problem
@@ -65,33 +66,28 @@ class RobustLinearSVCCV(LinearClassifier):
     ramps : list of float or None, default=None
         Values of `ramp` to choose from, where None and −∞ are the hinge loss. Instead
         of a list, None is the hinge loss alone.
-    starts, noise, error_shape, fit_intercept, intercept_penalty, class_weight
-        As in `RobustLinearSVC`; `starts` is for the chosen model, since those of the
-        folds start from each other.
+    noise, error_shape, fit_intercept, class_weight
+        As in `RobustLinearSVC`.
     cv : int, splitter or iterable, default=None
         As in `GridSearchCV`; None is five stratified folds.
     scoring : str or callable, default=None
-        As in `GridSearchCV`; None is accuracy.
-    scoring_radius : float, default=None
-        Score by the accuracy under the worst perturbation of this radius
-        (`robust_score`): chooses the model that is best under noise. A factor on the
-        `radius` or the errors given to `fit`, where there are any. With
-        scoring="balanced_accuracy" every class counts the same; no other `scoring`
-        goes with it.
+        As in `GridSearchCV`; None is accuracy. `wideberth.robust_scorer(0.1)` chooses
+        the model that is best when every sample is off by 0.1. Its radius is a factor
+        on the `radius` or the errors given to `fit`, where there are any.
     selection : {"best", "one-standard-error"}, default="best"
         Take the best mean score, or the simplest model within one standard error of
         it: the smallest C, of those the largest norm penalty, then radius, and then
         the ramp nearest to the hinge.
-    solver, screening, tol, max_iter
+    tol : float, default=1e-4
         As in `RobustLinearSVC`, for every model.
-    refit : bool, default=True
-        Whether to fit the chosen model to all data.
     n_jobs : int, default=None
         Folds worked on at a time, in processes.
-    random_state : int, RandomState instance or None, default=None
-        Decides how a solver proceeds, never the solution.
-    verbose : int, default=0
-        Print a line for every fold; from 2 on, one for every model.
+    solver_options : dict, default=None
+        What is seldom needed: "solver", "screening", "max_iter", "intercept_penalty"
+        and "random_state" as in `RobustLinearSVC`, for every model; "starts" for the
+        chosen model, since those of the folds start from each other; "refit", whether
+        to fit the chosen model to all data (True); "verbose", 1 to print a line for
+        every fold and 2 for every model.
 
     Attributes
     ----------
@@ -106,8 +102,8 @@ class RobustLinearSVCCV(LinearClassifier):
     best_params_ : dict
         "C" and "radius", and "norm_penalty" and "ramp" where these are chosen from.
     best_estimator_ : RobustLinearSVC
-        Fitted to all data, if `refit`; its attributes (`coef_`, `intercept_`,
-        `dual_gap_`, …) are here too.
+        Fitted to all data; its attributes (`coef_`, `intercept_`, `dual_gap_`, …) are
+        here too.
     cv_results_ : dict of arrays
         As in `GridSearchCV`; one candidate per C, ramp, norm penalty and radius, radii
         fastest.
@@ -131,9 +127,10 @@ class RobustLinearSVCCV(LinearClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from wideberth import RobustLinearSVCCV
+    >>> from wideberth import RobustLinearSVCCV, robust_scorer
     >>> X, y = load_iris(return_X_y=True)
-    >>> search = RobustLinearSVCCV(Cs=[0.1, 1, 10], radii=[0, 0.1], scoring_radius=0.1)
+    >>> under_noise = robust_scorer(0.1)
+    >>> search = RobustLinearSVCCV([0.1, 1, 10], [0, 0.1], scoring=under_noise)
     >>> search.fit(X, y).radius_
     0.1
     """
@@ -145,49 +142,33 @@ class RobustLinearSVCCV(LinearClassifier):
         *,
         norm_penalties=None,
         ramps=None,
-        starts=1,
         noise="l2",
         error_shape="ellipsoid",
         fit_intercept=True,
-        intercept_penalty=0.0,
         class_weight=None,
         cv=None,
         scoring=None,
-        scoring_radius=None,
         selection="best",
-        solver="auto",
-        screening="ellipsoid",
         tol=1e-4,
-        max_iter=10_000,
-        refit=True,
         n_jobs=None,
-        random_state=None,
-        verbose=0,
+        solver_options=None,
     ):
         self.Cs = Cs
         self.radii = radii
         self.norm_penalties = norm_penalties
         self.ramps = ramps
-        self.starts = starts
         self.noise = noise
         self.error_shape = error_shape
         self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
         self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
-        self.scoring_radius = scoring_radius
         self.selection = selection
-        self.solver = solver
-        self.screening = screening
         self.tol = tol
-        self.max_iter = max_iter
-        self.refit = refit
         self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self.solver_options = solver_options
 
-    def fit(self, X, y, sample_weight=None, radius=None, X_err=None, **params):
+    def fit(self, X, y, sample_weight=None, *, radius=None, X_err=None, **params):
         """Choose C, radius and norm penalty, and train the model of the choice.
 
         Parameters
@@ -201,7 +182,7 @@ class RobustLinearSVCCV(LinearClassifier):
             routing asks for it.
         radius : float, dict or array of shape (n_samples,), optional
             Sizes that the parameter `radii` multiplies: sample i has radii[k]·radius_i,
-            in training and under `scoring_radius`.
+            in training and under the radius of `robust_scorer`.
         X_err : error bars, optional
             As for `RobustLinearSVC.fit`. The parameter `radii` multiplies them, and
             every fold has those of its samples. A scorer that asks for `X_err` gets
@@ -222,6 +203,7 @@ class RobustLinearSVCCV(LinearClassifier):
         X, y, bars = read_measured(self, X, y, X_err)
         given = {"sample_weight": sample_weight, "radius": radius, "X_err": X_err}
         routed = self._route(given, params)
+        options = self._options
         data = RowsInMemory(X, y, sample_weight, radius, bars)
         notes = unknown_classes(self.class_weight, radius, data.labels)
         check_jobs(self.n_jobs)
@@ -241,7 +223,7 @@ class RobustLinearSVCCV(LinearClassifier):
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = list(splitter.split(X, y, **routed.splitter.split))
         self.n_splits_ = len(splits)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = int(check_random_state(options.random_state).randint(2**31))
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(run_fold)(self, data, k, *split, routed.scorer.score, seed)
             for k, split in enumerate(splits)
@@ -249,23 +231,18 @@ class RobustLinearSVCCV(LinearClassifier):
         self._choose(folds)
         left = np.array([~fold["converged"] for fold in folds])
         gaps, of = np.array([fold["gaps"] for fold in folds]), f"{left.size} models"
-        advice = "raise max_iter, or tol where rounding forbids more"
+        advice = "raise solver_options['max_iter'], or tol where rounding forbids more"
         notes += not_proven(left, gaps, self.tol, of, advice)
-        if self.refit:
+        if options.refit:
             notes += self._train(data)
         return list({str(note): note for note in notes}.values())
 
     def _scorer(self):
-        if self.scoring_radius is None:
-            return get_scorer("accuracy" if self.scoring is None else self.scoring)
-        if self.scoring not in (None, BALANCED):
-            raise ValueError(
-                f"scoring={self.scoring!r} and scoring_radius={self.scoring_radius!r} "
-                "exclude each other; scoring_radius scores by accuracy under noise, "
-                f"or by balanced accuracy with scoring={BALANCED!r}."
-            )
-        check_number(self.scoring_radius, "scoring_radius")
-        return robust_scorer(self.scoring_radius, balanced=self.scoring == BALANCED)
+        scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
+        radius = scorer.radius if isinstance(scorer, RobustScorer) else None
+        if radius is not None and not isinstance(radius, dict):
+            check_number(radius, "the radius of robust_scorer")
+        return scorer
 
     def _grid(self, data: RowsInMemory, problems: OneVsRest) -> np.ndarray:
         """Values of C, by default spaced over the ranges of all binary problems."""
@@ -329,7 +306,15 @@ class RobustLinearSVCCV(LinearClassifier):
         """The classifier to choose from, against the noise of this search."""
         names = RobustLinearSVC().get_params().keys() & self.get_params().keys()
         shared = {name: getattr(self, name) for name in names}
-        return RobustLinearSVC(**shared | {"noise": stated_noise(self), "verbose": 0})
+        options = dict(self.solver_options or {}, verbose=0)
+        options.pop("refit", None)
+        own = {"noise": stated_noise(self), "solver_options": options}
+        return RobustLinearSVC(**shared | own)
+
+    @property
+    def _options(self) -> SolverOptions:
+        unused = ("warm_start", "max_seconds")
+        return SolverOptions.read(self.solver_options, unused)
 
     def _route(self, given: dict, params):
         """Metadata for splitter and scorer, as a `Bunch` of dicts."""
@@ -357,8 +342,7 @@ class RobustLinearSVCCV(LinearClassifier):
             splitter=check_cv(self.cv, classifier=True),
             method_mapping=MethodMapping().add(caller="fit", callee="split"),
         )
-        if self.scoring_radius is None:
-            router.add(scorer=self._scorer(), method_mapping=fit_score)
+        router.add(scorer=self._scorer(), method_mapping=fit_score)
         return router
 
 

@@ -26,12 +26,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from wideberth import certify
-from wideberth.estimators.affine import linear_map
 from wideberth.estimators.judging import Judged
-from wideberth.estimators.monotone import bends
+from wideberth.estimators.moves import chain_of
 from wideberth.estimators.one_vs_rest import radii_of
-from wideberth.measurement.population import Posterior
-from wideberth.measurement.tables import BLOCK, read_variances
+from wideberth.measurement.population import BLOCK, Posterior, read_variances
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.noise import Covariances, Posteriors, keeps_apart
 from wideberth.noise.reading import in_order_of
@@ -105,26 +103,35 @@ class Denoised:
     def fit(cls, pipeline, k: int, X, y, X_err, params: dict) -> Denoised:
         """Fit the steps of a `RobustPipeline` in turn; k is that of `TrueFeatures`."""
         steps = pipeline.steps
-        _check(steps, k)
+        _check(steps)
         options = {"memory": pipeline.memory, "verbose": pipeline.verbose}
         before = Pipeline(steps[:k], **options) if k else None
         behind = type(pipeline)(steps[k + 1 :], **options)
         Z = X
         if before is not None:
-            Z = before.fit_transform(X, y, **_consumed(before, params))
-        linear = linear_map(before, X)
+            Z = before.fit_transform(X, y, **consumed(before, params))
+        linear = _linear(before, X)
         errors = carried_errors(X, X_err, Z, linear)
         features = steps[k][1].fit(Z, y, X_err=errors)
         front = cls(before, linear, features, None)
-        return front.trained(behind, X, y, X_err, _consumed(behind, params))
+        return front.trained(behind, X, y, X_err, consumed(behind, params))
 
     def trained(self, behind, X, y, X_err, params: dict) -> Denoised:
-        """The same with a `RobustPipeline` behind it that is fitted here."""
-        found = self.posterior(X, X_err)
+        """The same with a `RobustPipeline` behind it that is fitted here.
+
+        At radius 0, the default, covariances of posteriors are not needed.
+        """
+        last, step = behind.steps[-1]
         routed = get_config()["enable_metadata_routing"]
-        name = "X_err" if routed else f"{behind.steps[-1][0]}__X_err"
-        sets = Posteriors.of(found.covariance)
-        behind.fit(found.mean, y, **params | {name: sets})
+        name, radius = ("", "radius") if routed else (f"{last}__", f"{last}__radius")
+        stated = params.get(radius, getattr(step, "radius", 1.0))
+        if stated is None or (np.ndim(stated) == 0 and stated == 0):
+            params = {key: params[key] for key in params.keys() - {radius}}
+            behind.fit(self.means(X, X_err), y, **params)
+        else:
+            found = self.posterior(X, X_err)
+            sets = Posteriors.of(found.covariance)
+            behind.fit(found.mean, y, **params | {f"{name}X_err": sets})
         return replace(self, behind=behind)
 
     @property
@@ -189,8 +196,8 @@ class Denoised:
             raise ValueError(
                 f"The population has {self.features.n_components_} Gaussians, and the "
                 "posterior mean bends with the measurement, so that no exact radius "
-                "is known. Use TrueFeatures(n_components=1), or ask for verdict(X, "
-                "X_err), which holds for any number of them."
+                "is known. Use n_components=1, or ask for verdict(X, X_err), which "
+                "holds for any number of them."
             )
         Z, errors = self._read(X, X_err)
         if np.ndim(errors) == 3:
@@ -288,16 +295,20 @@ def _with_names(features: TrueFeatures, Z):
     return pandas.DataFrame(Z, columns=names)
 
 
-def _check(steps, k: int) -> None:
+def _linear(before, X) -> sp.csr_array:
+    """A of the steps before `TrueFeatures`."""
+    chain = chain_of(before, X)
+    if chain.bent is not None:
+        raise ValueError(
+            f"'{chain.bent}' stands before TrueFeatures and is not linear, which makes "
+            "no Gaussian error of one. Transform X before this pipeline, and X_err "
+            "with it: the error of log(x) is X_err / x."
+        )
+    return chain.matrix
+
+
+def _check(steps) -> None:
     """Refuse what cannot go with posteriors."""
-    for name, step in steps[:k]:
-        bent = not isinstance(step, str) and step is not None and bends(step)
-        if bent:
-            raise ValueError(
-                f"'{name}' stands before TrueFeatures and bends, which makes no "
-                "Gaussian error of one. Transform X before this pipeline, and X_err "
-                "with it: the error of log(x) is X_err / x."
-            )
     if steps[-1][1].error_shape != "ellipsoid":
         raise ValueError(
             f"error_shape={steps[-1][1].error_shape!r} is for tolerances; behind "
@@ -306,11 +317,11 @@ def _check(steps, k: int) -> None:
         )
 
 
-def _consumed(part: Pipeline, params: dict) -> dict:
+def consumed(part: Pipeline, params: dict) -> dict:
     """The metadata that steps of a part ask for."""
-    names = {name for name, _ in part.steps}
     if get_config()["enable_metadata_routing"]:
         wanted = part.get_metadata_routing().consumes("fit", params.keys())
     else:
+        names = {name for name, step in part.steps if not isinstance(step, str)}
         wanted = [key for key in params if key.partition("__")[0] in names]
     return {key: params[key] for key in wanted}

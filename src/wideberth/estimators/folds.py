@@ -15,15 +15,15 @@ from sklearn.utils import _safe_indexing
 
 from wideberth._path import follow, read_levels
 from wideberth.certify import decision_values
-from wideberth.estimators.images import Images
-from wideberth.estimators.judging import judge
+from wideberth.estimators.judging import Judged
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
+    radii_of,
     remembered_radius,
     scaled_radius,
     statement_of,
 )
-from wideberth.estimators.scoring import BALANCED
+from wideberth.estimators.scoring import BALANCED, RobustScorer
 from wideberth.estimators.training_data import RowsInMemory
 from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
@@ -37,7 +37,7 @@ def run_fold(
 
     Returns scores of every model, and what it took.
     """
-    started = time.perf_counter()
+    started, verbose = time.perf_counter(), search._options.verbose
     part = data.take(np.asarray(train))
     problems = OneVsRest.of(part, search.class_weight)
     paths = [_follow(search, part, problems, k, seed) for k in problems.positives]
@@ -56,13 +56,13 @@ def run_fold(
     for at, score in _scores(search, paths, problems.classes, rest, routed):
         scores[at], now = score, time.perf_counter()
         seconds[at], begun = now - begun, now
-        if search.verbose > 1:
+        if verbose > 1:
             ramp, s, radius, C = (axis[i] for axis, i in zip(grid, at, strict=True))
             where = f"C={C:.4g}, radius={radius:.4g}"
             where += f", norm penalty={s:.4g}" if shape[1] > 1 else ""
             where += f", ramp={ramp:.4g}" if shape[0] > 1 else ""
             _tell(search, number, f"{where}: score {score:.4f}")
-    if search.verbose:
+    if verbose:
         best, taken = np.nanmax(scores), time.perf_counter() - started
         report = f"{scores.size} models, best score {best:.4f}, {taken:.1f} s"
         _tell(search, number, report)
@@ -88,17 +88,21 @@ class _Models(NamedTuple):
 def _follow(search, part: RowsInMemory, problems, positive: int, seed: int) -> _Models:
     """Paths over the grid, each along C and the longest axis that it can vary.
 
-    That is the ramps or the norm penalties, where there are several, or else the radii;
-    but behind steps that bend the sets of every radius are its own.
+    That is the ramps or the norm penalties, where there are several, or else the radii.
     """
     grid = {"ramps": search.ramps_, "norm_penalties": search.norm_penalties_}
     several = [name for name, values in grid.items() if len(values) > 1]
-    bent = isinstance(part.bars, Images)
     grid["radii"] = search.radii_
-    along = [*several, "ramps" if bent else "radii"][0]
+    along = [*several, "radii"][0]
     shape = tuple(len(axis) for axis in grid.values())
-    how = {name: getattr(search, name) for name in ("solver", "screening", "tol")}
-    options = Options(max_iter=search.max_iter, random_state=seed, **how)
+    given = search._options
+    options = Options(
+        solver=given.solver,
+        screening=given.screening,
+        tol=search.tol,
+        max_iter=given.max_iter,
+        random_state=seed,
+    )
     models: dict[str, np.ndarray] = {}
     others = {name: range(len(grid[name])) for name in grid if name != along}
     for at in product(*others.values()):
@@ -129,11 +133,9 @@ def _follow(search, part: RowsInMemory, problems, positive: int, seed: int) -> _
 def _scores(search, paths, classes, rest: RowsInMemory, params) -> Iterator:
     """The score of every model on the samples left out."""
     labels = class_numbers(rest.y, classes, len(rest.y))
-    radii = search.scoring_radius or 0.0  # without noise, robust accuracy is accuracy
-    radii = radii if rest.radii is None else radii * rest.radii
-    by_accuracy = search.scoring in (None, "accuracy", BALANCED) and not params
+    robust = _by_accuracy(search, params)
     group = np.zeros(len(rest.y), dtype=int)  # classes that count the same
-    if search.scoring == BALANCED:
+    if robust is not None and robust.balanced:
         group = np.unique(rest.y, return_inverse=True)[1]
     model = search._model()
     model.classes_, model.noise_ = classes, search.noise_
@@ -151,14 +153,27 @@ def _scores(search, paths, classes, rest: RowsInMemory, params) -> Iterator:
             coef = np.vstack([path.coefs[at][j] for path in paths])
             model.C, model.coef_ = search.Cs_[j], coef
             model.intercept_ = np.array([path.intercepts[at][j] for path in paths])
-            if by_accuracy:
-                judged = judge(model, values, coef, rest.bars)
+            if robust is not None:
+                factor = radius if robust.radius is None else robust.radius
+                radii = radii_of(factor, rest.y)
+                radii = radii if rest.radii is None else radii * rest.radii
+                noise = search.noise_ if rest.bars is None else rest.bars
+                judged = Judged(values, model, coef, noise)
                 right = judged.correct(np.maximum(labels, 0), radii)
                 right &= labels >= 0
                 shares = np.bincount(group, right) / np.bincount(group)
                 yield (*at, j), float(shares.mean())
             else:
                 yield (*at, j), search.scorer_(model, rest.X, rest.y, **params)
+
+
+def _by_accuracy(search, params: dict) -> RobustScorer | None:
+    """The scorer, if it goes by accuracy: decision values say it for many models."""
+    if isinstance(search.scorer_, RobustScorer) and params.keys() <= {"X_err"}:
+        return search.scorer_
+    if search.scoring in (None, "accuracy", BALANCED) and not params:
+        return RobustScorer(0.0, balanced=search.scoring == BALANCED)
+    return None
 
 
 def _decisions(paths: list[_Models], at: tuple, X) -> Iterator[np.ndarray]:

@@ -17,9 +17,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from wideberth import certify
 from wideberth.data.opening import errors_in_memory, in_chunks
-from wideberth.estimators.images import Images
 from wideberth.estimators.issuing import issue
-from wideberth.estimators.judging import Judged, JudgedImages
+from wideberth.estimators.judging import Judged, JudgedBoxes
 from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.training_data import (
@@ -146,10 +145,8 @@ class CertifiedMixin(StreamedMixin):
             raise AttributeError(str(error)) from None
         return np.flatnonzero(np.any(coef != 0, axis=0))
 
-    def _judge(self, X, X_err=None) -> Judged | JudgedImages:
+    def _judge(self, X, X_err=None) -> Judged | JudgedBoxes:
         """Samples as a model sees them, and how far they may move."""
-        if isinstance(X_err, Images):
-            return JudgedImages(self, X_err)
         values = host(self.decision_function(X))  # type: ignore[attr-defined]
         classifier, coef, noise = self._robust_model()
         if X_err is None:
@@ -276,11 +273,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
     )
 
     def _measured(self, X, X_err):
-        """The sets that X_err gives; a pipeline may carry them here from raw units."""
-        if isinstance(X_err, Images):
-            return X_err
-        if hasattr(self, "_carried_errors"):
-            return self._carried_errors(X_err)
+        """The sets that X_err gives."""
         names = getattr(self, "feature_names_in_", None)
         return errors_beside(X, X_err, self._error_shape, names)
 
@@ -342,14 +335,9 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         raise NotImplementedError
 
     def _noise(self):
-        """The shape to train against; a pipeline may carry it here from raw units.
-
-        None where error bars give every sample its own.
-        """
+        """The shape to train against; None where error bars take its place."""
         if self._trained_with_errors:
             return None
-        if hasattr(self, "_carried_noise"):
-            return self._carried_noise()
         return align_noise(self.noise, getattr(self, "feature_names_in_", None))
 
 

@@ -2,43 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MethodType
 from typing import ClassVar
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from wideberth.data.opening import in_chunks
+from wideberth.data.samples import Samples
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
 from wideberth.estimators.issuing import told_once
-from wideberth.estimators.left_out import Fold, MeasuredRows
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.spread_calibration import SpreadCalibration
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import read_rows
-from wideberth.estimators.verdict import Verdict, check_confidence, verdict
-from wideberth.measurement.tables import read_variances
+from wideberth.estimators.verdict import Verdict, verdict
+from wideberth.measurement.population import BLOCK, read_variances
+from wideberth.measurement.radius import check_confidence
 from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
 from wideberth.problem.labels import class_labels, uniform
 from wideberth.problem.validation import as_array, check_per_sample
 
 
-def _calibrates(model) -> bool:
-    if not model.probability:
-        raise AttributeError(
-            "predict_proba is not there with probability=False; set it to True and fit."
-        )
-    return True
+class _WithProbability:
+    """A method that models have with probability=True only."""
+
+    def __init__(self, method: Callable):
+        self.method = method
+
+    def __get__(self, model: MeasuredSVC | None, owner: type) -> Callable:
+        if model is None:
+            return self.method
+        if not model.probability:
+            raise AttributeError(
+                "predict_proba needs MeasuredSVC(probability=True), which calibrates "
+                "probabilities in fit; set it and fit again. decision_function, "
+                "predict and verdict need no calibration."
+            )
+        return MethodType(self.method, model)
 
 
 class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
@@ -69,13 +83,13 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         Radii to choose from.
     confidence : float, default=0.95
         Least chance of a class at which `verdict` calls it certain.
-    probability : bool, default=True
-        Whether to calibrate `predict_proba` on folds (those of `cv`, else five), which
-        takes a fit for each of them.
+    probability : bool, default=False
+        Whether `fit` calibrates `predict_proba` on folds (those of `cv`, else five),
+        which takes a fit for each of them.
     class_weight : dict or "balanced", default=None
         As for `RobustLinearSVC`.
-    n_jobs : int, default=None
-        Threads that share the rows in learning the population.
+    verbose : bool or int, default=0
+        Whether to print what the population is learned from, step by step.
     random_state : int, RandomState instance or None, default=None
         For the start of a mixture of `n_components` > 1; elsewhere it decides how a
         solver proceeds, never the solution.
@@ -92,7 +106,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         For each binary problem; only with `probability`, and None where some class has
         a single row.
     pipeline_ : RobustPipeline
-        The fitted pipeline, with `certified_radius`, `robust_score`, `worst_case`.
+        The fitted pipeline, with `robust_score` and `worst_case`.
     coef_, intercept_ : arrays
         Of its last step, for scaled features.
     n_features_in_ : int
@@ -137,9 +151,9 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         Cs=(0.01, 0.1, 1.0, 10.0),
         radii=(0.0, 0.5, 1.0, 2.0),
         confidence=0.95,
-        probability=True,
+        probability=False,
         class_weight=None,
-        n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.C = C
@@ -151,12 +165,12 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         self.confidence = confidence
         self.probability = probability
         self.class_weight = class_weight
-        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     _takes_gaps = True
 
-    def fit(self, X, y, X_err=None, sample_weight=None) -> MeasuredSVC:
+    def fit(self, X, y, sample_weight=None, *, X_err=None) -> MeasuredSVC:
         """Learn the population and the classifier.
 
         Parameters
@@ -165,12 +179,12 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             Measurements, NaN where there is none.
         y : array of shape (n_samples,)
             Labels of any kind.
-        X_err : array or frame of shape (n_samples, n_features), or a number, optional
-            Standard errors in the units of X, 0 where a value is exact; or covariances
-            of the errors of each row. By default all values are exact.
         sample_weight : array of shape (n_samples,), optional
             Factors on C, and in the calibration. The population is learned from all
             rows whose weight is not 0.
+        X_err : array or frame of shape (n_samples, n_features), or a number, optional
+            Standard errors in the units of X, 0 where a value is exact; or covariances
+            of the errors of each row. By default all values are exact.
 
         Returns
         -------
@@ -189,20 +203,20 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             weights = check_per_sample(sample_weight, len(y), "sample_weight")
         if not weights.any():
             raise ValueError("sample_weight is zero for every row; give some > 0.")
-        data = MeasuredRows(X, y, E, weights)
+        data = Samples(X, y, weights, errors=() if E is None else (E,))
         with config_context(enable_metadata_routing=False):  # none inside
             self._fit(data)
         self._measured = E is not None and bool(np.any(E))
         return self
 
-    def _fit(self, data: MeasuredRows) -> None:
+    def _fit(self, data: Samples) -> None:
         wanted = self.cv is not None or self.probability
         self.C_, radius = self.C, self.radius
         with told_once() as told:
             folds = self._folds(data) if wanted else []
             if self.cv is not None:
                 self.C_, radius = self._chosen(folds)
-        self.pipeline_ = self._trained(data.heavy, self.C_, radius)
+        self.pipeline_ = self._trained(_weighty(data), self.C_, radius)
         last = self.pipeline_[-1]
         self.radius_, self.classes_ = last.radius_, last.classes_
         self.coef_, self.intercept_ = last.coef_, last.intercept_
@@ -248,7 +262,39 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         X, X_err = self._asked(X, X_err)
         return self.pipeline_.predict(X, X_err)
 
-    @available_if(_calibrates)
+    @per_row
+    def certified_radius(self, X, X_err=None) -> np.ndarray:
+        """Return how far measurements may move before the prediction changes.
+
+        That is the least ρ for which moving the measured cells of an object by δ, with
+        Σ(δ_j/e_j)² ≤ ρ² and e_j their standard errors, leads to another class. Cells
+        without an error, gaps among them, do not move. It is exact for a population of
+        one Gaussian, where the score is linear in the measurements: f(x) = ⟨w,x̂⟩ + b
+        with x̂ = μ + K(x − μ), so ρ = |f| / √Σ e_j²(Kᵀw)_j². Several Gaussians bend it,
+        and are refused. Unlike `verdict` it knows no chances: it is about what was
+        measured, not about what is true.
+
+        Parameters
+        ----------
+        X, X_err
+            As for `decision_function`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            In standard errors; infinite where no cell has an error.
+        """
+        X, X_err = self._asked(X, X_err)
+        return np.concatenate(
+            [
+                self.pipeline_.certified_radius(
+                    X[rows], None if X_err is None else X_err[rows]
+                )
+                for rows in gen_batches(len(X), BLOCK)
+            ]
+        )
+
+    @_WithProbability
     @per_row
     def predict_proba(self, X, X_err=None) -> np.ndarray:
         """Return the probability of each class, which knows how uncertain an object is.
@@ -352,28 +398,33 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         variances, matrices = read_variances(X_err, X, names)
         return matrices if len(matrices) else np.sqrt(variances)
 
-    def _trained(self, data: MeasuredRows, C, radius) -> RobustPipeline:
+    def _trained(self, data: Samples, C, radius) -> RobustPipeline:
         features = TrueFeatures(
-            self.n_components, n_jobs=self.n_jobs, random_state=self.random_state
+            self.n_components,
+            verbose=self.verbose,
+            random_state=self.random_state,
         )
         steps = StandardScaler(), features, self._classifier(C, radius)
         return make_robust_pipeline(*steps).fit(
-            data.X, data.y, robustlinearsvc__X_err=data.E, **data.weighted
+            data.X, data.y, robustlinearsvc__X_err=data.X_err, **_weights(data)
         )
 
     def _classifier(self, C, radius) -> RobustLinearSVC:
-        settings = {"class_weight": self.class_weight}
-        return RobustLinearSVC(C, radius, random_state=self.random_state, **settings)
+        return RobustLinearSVC(
+            C,
+            radius,
+            class_weight=self.class_weight,
+            solver_options={"random_state": self.random_state},
+        )
 
-    def _chosen(self, folds: list[Fold]) -> tuple[float, float]:
+    def _chosen(self, folds: list[FoldLeftOut]) -> tuple[float, float]:
         """The first best of all C and radii, on rows left out with their errors."""
         search = RobustLinearSVCCV(
             list(self.Cs),
             list(self.radii),
             class_weight=self.class_weight,
             scoring=BALANCED if self.class_weight == "balanced" else None,
-            random_state=self.random_state,
-            refit=False,
+            solver_options={"random_state": self.random_state, "refit": False},
         )
         scores = [fold.scores(search) for fold in folds]
         self.cv_scores_ = np.stack(scores, axis=-1)
@@ -381,32 +432,32 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         C, radius = np.unravel_index(means.argmax(), means.shape)
         return float(self.Cs[C]), float(self.radii[radius])
 
-    def _calibrated(self, folds: list[Fold]) -> list[SpreadCalibration]:
+    def _calibrated(self, folds: list[FoldLeftOut]) -> list[SpreadCalibration]:
         """From the scores of rows that were left out."""
-        parts = [
-            fold.left_out(self._classifier(self.C_, self.radius_)) for fold in folds
-        ]
-        scores = Scores.joined(parts)
+        classifier = self._classifier(self.C_, self.radius_)
+        scores = Scores.joined([fold.decisions(classifier) for fold in folds])
         y = np.concatenate([fold.test.y for fold in folds])
-        weights = np.concatenate([fold.test.weights for fold in folds])
+        weights = np.concatenate([fold.test.weight for fold in folds])
         return [
             SpreadCalibration.fit(scores.take(k), y == label, weights)
             for k, label in enumerate(self.classes_[-scores.values.shape[-1] :])
         ]
 
-    def _folds(self, data: MeasuredRows) -> list[Fold]:
+    def _folds(self, data: Samples) -> list[FoldLeftOut]:
         """Parts to train on and parts left out; none where a class has one row."""
         cv = self.cv
         if cv is None:
-            data = data.heavy
+            data = _weighty(data)
             fewest = np.unique(data.y, return_counts=True)[1].min()
             if fewest < 2:
                 return []
             cv = min(int(fewest), check_cv().get_n_splits())
         splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
-        parts = [[data.take(rows).heavy for rows in split] for split in splits]
+        parts = [[_weighty(data.take(rows)) for rows in split] for split in splits]
         return [
-            Fold(train, test, self._trained(train, self.C, self.radius))
+            FoldLeftOut(
+                train, test, self._trained(train, self.C, self.radius).denoised_
+            )
             for train, test in parts
         ]
 
@@ -419,3 +470,46 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     _doc_link_template = (
         "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
     )
+
+
+def _weighty(data: Samples) -> Samples:
+    """Rows whose weight is not 0: others might as well be absent."""
+    return data.take(np.flatnonzero(data.weight > 0))
+
+
+def _weights(data: Samples) -> dict[str, np.ndarray]:
+    """The weights, as the pipeline takes them."""
+    return {"robustlinearsvc__sample_weight": data.weight}
+
+
+@dataclass(frozen=True)
+class FoldLeftOut:
+    """Rows to train on, rows left out, and a pipeline fitted to the first."""
+
+    train: Samples
+    test: Samples
+    fitted: Denoised
+
+    def scores(self, search: RobustLinearSVCCV) -> np.ndarray:
+        """Accuracy on the rows left out, of shape (n_Cs, n_radii)."""
+        parts = self.train, self.test
+        n, m = self.train.n, self.test.n
+        search = clone(search).set_params(cv=[(np.arange(n), np.arange(n, n + m))])
+        given = {"sample_weight": np.concatenate([part.weight for part in parts])}
+        y = np.concatenate([part.y for part in parts])
+        if np.any(search.radii):
+            found = [self.fitted.posterior(part.X, part.X_err) for part in parts]
+            given["X_err"] = np.concatenate([one.covariance for one in found])
+            means = [one.mean for one in found]
+        else:
+            means = [self.fitted.means(part.X, part.X_err) for part in parts]
+        search.fit(np.concatenate(means), y, **given)
+        return search.scores_[:, :, 0].T
+
+    def decisions(self, classifier: RobustLinearSVC) -> Scores:
+        """Decision values of the rows left out, under a classifier with settings."""
+        data, behind = self.train, make_robust_pipeline(classifier)
+        trained = self.fitted.trained(
+            behind, data.X, data.y, data.X_err, _weights(data)
+        )
+        return trained.scores(self.test.X, self.test.X_err)

@@ -13,31 +13,71 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from wideberth.data.errors import counted
+from wideberth.data.errors import counted, listed, meant
 from wideberth.data.opening import is_scaled
 from wideberth.estimators.callbacks import FitProgress
 from wideberth.estimators.suspects import suspects
 from wideberth.problem.arrays import host
 from wideberth.problem.statement import Statement
-from wideberth.problem.validation import check_jobs, check_number, check_per_sample
+from wideberth.problem.validation import (
+    check_jobs,
+    check_number,
+    check_per_sample,
+    short,
+)
 from wideberth.results import Solution
-from wideberth.solvers.base import Options
+from wideberth.solvers.base import Options, Solver
 
 #: Parameters that are those of `Statement` and of `Options`, which check them.
-_STATED = ("C", "norm_penalty", "fit_intercept", "intercept_penalty", "ramp")
-_HOW = ("starts", "solver", "screening", "tol", "max_iter")
+_STATED = ("C", "norm_penalty", "fit_intercept", "ramp")
+_HOW = ("starts", "solver", "screening", "max_iter")
 #: Attributes that make a fitted model predict and certify.
 _PREDICTIVE = (
     *("classes_", "coef_", "intercept_", "noise_", "radius_"),
     *("error_shape_", "n_features_in_"),
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverOptions:
+    """What `solver_options` of a classifier or a search may say, and the defaults."""
+
+    solver: str | Solver = "auto"
+    screening: str | None = "ellipsoid"
+    max_iter: int = 10_000
+    max_seconds: float | None = None
+    starts: int = 1
+    intercept_penalty: float = 0.0
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+    refit: bool = True
+
+    @classmethod
+    def read(cls, given: dict | None, unused: Sequence[str]) -> SolverOptions:
+        """Read the parameter; options that are `unused` are refused as unknown."""
+        known = [each.name for each in fields(cls) if each.name not in unused]
+        if given is None:
+            return cls()
+        if not isinstance(given, dict):
+            raise ValueError(
+                f"solver_options={short(given)} must be a dict of {listed(known, 99)}, "
+                "or None."
+            )
+        strange = [name for name in given if name not in known]
+        if strange:
+            raise ValueError(
+                f"solver_options has {listed(map(str, strange))}; it takes "
+                f"{listed(known, 99)}{meant(map(str, strange), known) or '.'}"
+            )
+        return cls(**given)
 
 
 @dataclass(frozen=True)
@@ -104,17 +144,19 @@ class OneVsRest:
 def fit_one_vs_rest(model, data) -> list[Warning]:
     """Fit a `RobustLinearSVC` in place to `InMemory` or `InChunks`; return warnings."""
     check_jobs(model.n_jobs)
+    options = model._options
     notes = unknown_classes(model.class_weight, data.radius, data.labels)
     problems = OneVsRest.of(data, model.class_weight)
     model.noise_, starts = model._noise(), _starts(model, problems, data)
-    seeds = check_random_state(model.random_state).randint(2**31, size=len(data.labels))
+    random = check_random_state(options.random_state)
+    seeds = random.randint(2**31, size=len(data.labels))
     deadline = None
-    if model.max_seconds is not None:
-        seconds = check_number(model.max_seconds, "max_seconds", positive=True)
+    if options.max_seconds is not None:
+        seconds = check_number(options.max_seconds, "max_seconds", positive=True)
         deadline = time.monotonic() + seconds
     progress = FitProgress(model, len(problems.positives), X=data.X, y=data.y)
     train = data.trainer(problems, statement_of(model))
-    how = {name: getattr(model, name) for name in _HOW}
+    how = {name: getattr(options, name) for name in _HOW} | {"tol": model.tol}
     n_jobs = model.n_jobs if data.in_memory else 1
     tasks = [
         partial(
@@ -165,7 +207,7 @@ def _printer(model, data, k: int):
     """
     if data.in_memory and getattr(model, "_told", None) is not None:
         return partial(model._told, data.labels[k])
-    if not model.verbose or not data.in_memory:
+    if not model._options.verbose or not data.in_memory:
         return None
     return partial(_print_point, type(model).__name__, data.labels[k])
 
@@ -181,7 +223,7 @@ def _print_point(name: str, label, entry: dict) -> None:
 def _starts(model, problems: OneVsRest, data) -> list:
     """Previous solutions to start from, or None for each binary problem."""
     none = [None] * len(problems.positives)
-    if not model.warm_start or is_scaled(data.X, data.y):
+    if not model._options.warm_start or is_scaled(data.X, data.y):
         return none
     if not hasattr(model, "support_"):  # never fitted, or to data in chunks
         return none
@@ -308,7 +350,8 @@ def unknown_classes(class_weight, radius, labels: np.ndarray) -> list[Warning]:
 def statement_of(model) -> Statement:
     """What a model's parameters state about its problems, whatever the data."""
     given = {name: getattr(model, name) for name in _STATED if hasattr(model, name)}
-    return Statement(**given, noise=stated_noise(model))
+    penalty = model._options.intercept_penalty
+    return Statement(**given, intercept_penalty=penalty, noise=stated_noise(model))
 
 
 def stated_noise(model):

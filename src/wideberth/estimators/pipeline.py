@@ -1,9 +1,9 @@
 """Noise given in the units of the raw data, carried through a pipeline.
 
 Scalers change units, and with them what a noise level means. If the steps before the
-classifier are affine, x' = Ax + c, then x + δ becomes x' + Aδ: the noise set U becomes
-AU, its support function Ω'(w) = Ω(Aᵀw). For an ellipsoid of covariance Σ (the unit ball
-has Σ = I, scales τ have Σ = diag τ²) that is again an ellipsoid,
+classifier are linear, a move δ of the raw data moves what it sees by Aδ: the noise set
+U becomes AU, its support function Ω'(w) = Ω(Aᵀw). For an ellipsoid of covariance Σ (the
+unit ball has Σ = I, scales τ have Σ = diag τ²) that is again an ellipsoid,
 
     Ω'(w)² = wᵀ(AΣAᵀ)w ,
 
@@ -13,13 +13,7 @@ radii keep their numbers, because they count units of the noise shape.
 
 Error bars X_err are carried alike, the set of every sample by itself: standard errors
 stay such where A keeps features apart, and become covariances otherwise; boxes need
-such an A.
-
-A is read off the fitted steps themselves, which must prove to be affine: `affine.py`.
-Columns of categories do not move, and steps may do with them what they like:
-`categories.py`.
-Boxes go through steps that are known to be monotone as well, such as logarithms, one
-image for every radius: `images.py`.
+such an A, or monotone steps (`judging.py`). How steps move is known from `moves.py`.
 
 Cells may be missing where a step before the classifier fills them in. A missing cell
 stays missing when noise moves the others, so such a row moves in fewer directions. If
@@ -36,53 +30,57 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
-from wideberth.estimators.affine import steps_of
-from wideberth.estimators.carrying import (
-    carried,
-    check_asked_for,
-    check_missing,
-    measured,
-)
-from wideberth.estimators.categories import (
-    exact_columns,
-    naming_text,
-    raw_noise,
-    refuse_categories,
-    refuse_errors,
-    with_exact,
-)
-from wideberth.estimators.denoised import Denoised, place_of_features
-from wideberth.estimators.images import Course
-from wideberth.estimators.judging import JudgedImages
+from wideberth.estimators.cv import RobustLinearSVCCV
+from wideberth.estimators.denoised import Denoised, consumed, place_of_features
+from wideberth.estimators.judging import JudgedBoxes, RawBoxes
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
+from wideberth.estimators.moves import Chain, chain_of, text_columns
+from wideberth.estimators.one_vs_rest import radii_of, remembered_radius
 from wideberth.estimators.streaming import per_row
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.measurement.true_features import refuse_empty_columns
+from wideberth.noise import (
+    Boxes,
+    Covariances,
+    ErrorBars,
+    Shape,
+    align_noise,
+    as_shape,
+    is_covariance,
+)
+from wideberth.noise.reading import read_errors
 from wideberth.problem.arrays import host, is_foreign
-from wideberth.problem.validation import feature_names
+from wideberth.problem.validation import (
+    check_per_sample,
+    default_radius,
+    feature_names,
+    listed,
+    own_names,
+    radius_or_default,
+)
 
 
-def make_robust_pipeline(
-    *steps, memory=None, transform_input=None, verbose=False
-) -> RobustPipeline:
+def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     """Like `sklearn.pipeline.make_pipeline`, with noise in the units of the raw data.
 
     Parameters
     ----------
     *steps : estimators
-        Affine transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
-        such and of encoders of categories, …), and for error bars
-        with error_shape="box" monotone ones (`FunctionTransformer(np.log)`,
-        `PowerTransformer`, `QuantileTransformer`, …); then a `RobustLinearSVC` or
-        `RobustLinearSVCCV`.
+        Linear transformers: scalers, PCA, feature selection, `SimpleImputer`, a
+        `ColumnTransformer` or `FeatureUnion` of such and of encoders of categories, and
+        any fitted step with an attribute `linear_map_` (see `RobustPipeline`). For
+        error bars with error_shape="box" monotone ones too
+        (`FunctionTransformer(np.log)`, `PowerTransformer`, `QuantileTransformer`, …).
+        Then a `RobustLinearSVC` or `RobustLinearSVCCV`.
     memory : str or joblib.Memory, optional
         Where fitted transformers are cached.
-    transform_input : list of str, optional
-        Metadata that the steps transform as they do X.
     verbose : bool, default=False
 
     Returns
@@ -101,10 +99,7 @@ def make_robust_pipeline(
     >>> model.fit(X, y)[-1].noise_.round(6)  # one tenth of what a scaled feature varies
     array([1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1.])
     """
-    named = make_pipeline(*steps).steps
-    return RobustPipeline(
-        named, memory=memory, transform_input=transform_input, verbose=verbose
-    )
+    return RobustPipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)
 
 
 class RobustPipeline(CertifiedMixin, Pipeline):
@@ -120,13 +115,18 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     given to `fit` as `robustlinearsvc__X_err`, or as `X_err` where metadata is routed.
     Text, and what a `ColumnTransformer` encodes as categories, does not move.
 
-    With error_shape="box" steps may also be monotone in every feature: logarithms and
-    other functions of NumPy in a `FunctionTransformer`, `PowerTransformer`,
-    `QuantileTransformer`, `KBinsDiscretizer(encode="ordinal")`, `Binarizer`, scalers
-    that clip, and a `ColumnTransformer` of such and of scalers. A radius then grows the
-    intervals of raw data, before the steps, and `certified_radius` is the largest
-    factor on them. Intervals that lead where a step is not defined are refused in
-    training; `certified_radius` ends there, and to `robust_score` they are not right.
+    **Steps** must be linear: transform(x + δ) = transform(x) + Aδ for every x and δ.
+    scikit-learn's are known, and a step of your own says so by a fitted attribute
+    `linear_map_`: the matrix A, an array or sparse matrix of shape (n_features_out,
+    n_features_in). Every other step is refused by name, unless all its columns are
+    text or categories. The page on noise has a table of steps and an example.
+
+    With error_shape="box" steps may also be monotone in every feature: logarithms,
+    `PowerTransformer`, scalers that clip, and so on. A radius then grows the intervals
+    of raw data, before the steps, and `certified_radius` is the largest factor on them.
+    Intervals that lead where a step is not defined are refused in training;
+    `certified_radius` ends there, and to `robust_score` they are not right. The
+    classifier is a `RobustLinearSVC` then; search with `GridSearchCV`.
 
     With `TrueFeatures` as a step, behind scalers say, errors and gaps (NaN) in raw
     units become posteriors of the true features, and the classifier is trained on
@@ -135,18 +135,17 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     how certain each class is; certificates speak of moves of the measurement within
     its own errors.
 
-    Parameters are those of `sklearn.pipeline.Pipeline`.
+    Parameters are those of `sklearn.pipeline.Pipeline`, without `transform_input`.
 
     Attributes
     ----------
     linear_map_ : CSR matrix of shape (n_transformed, n_features) or None
-        What the steps before the classifier do to a move of the raw data; None where
-        one of them bends.
-    step_maps_ : list of CSR matrices and None, or None
-        Where a step bends, the same for every step by itself, and None for those.
+        A of all steps before the classifier; None where one is only monotone.
     noise_ : str, array, Noise or None
         The noise shape trained against, in raw units and in the order of the features;
         None where `X_err` gave every sample its own.
+    chain_ : object or None
+        Where a step is only monotone, the fitted steps and how each of them moves.
     denoised_ : object or None
         The fitted parts before and behind a `TrueFeatures`, where that is a step.
     """
@@ -155,9 +154,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     __metadata_request__score: ClassVar = {"X_err": True}
 
     steps: list[tuple[str, Any]]
-    linear_map_: Any
-    step_maps_: Any
-    denoised_: Any
+    linear_map_: sp.csr_array | None
+    chain_: Chain | None
+    denoised_: Denoised | None
 
     def fit(self, X, y=None, **params):
         """Fit the steps in turn, the classifier against noise in raw units.
@@ -171,6 +170,26 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         self
         """
+        name, classifier = self.steps[-1]
+        self._check(X, y, classifier)
+        place = place_of_features(self.steps)
+        names = {"X_err", f"{name}__X_err"}
+        if place is not None:
+            names.add(f"{self.steps[place][0]}__X_err")
+        given = [params[key] for key in names & params.keys()]
+        X_err = next((errors for errors in given if errors is not None), None)
+        if X_err is not None:
+            X_err = errors_in_memory(X_err, X)
+        params = {key: value for key, value in params.items() if key not in names}
+        own = _routed_to_last(self, params)
+        with self._restored_on_failure():
+            if place is not None:
+                self._fit_denoised(place, X, y, X_err, params)
+            else:
+                self._fit_carried(X, y, X_err, params, own)
+        return self
+
+    def _check(self, X, y, classifier) -> None:
         if is_scaled(X, y) or is_foreign(X):
             raise ValueError(
                 f"X is a {type(X).__name__}; a robust pipeline needs the data in "
@@ -178,99 +197,78 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "chunks, Dask collections and arrays of other libraries are for "
                 "RobustLinearSVC alone."
             )
-        steps = self.steps
-        classifier, courses, noises = steps[-1][1], list[Course](), [None]
         if not isinstance(classifier, LinearClassifier):
             raise TypeError(
                 f"The last step is {type(classifier).__name__}; it must be a "
                 "RobustLinearSVC or RobustLinearSVCCV, whose noise the pipeline "
                 "carries. Use sklearn.pipeline.Pipeline for other estimators."
             )
+        if self.transform_input is not None:
+            raise ValueError(
+                f"transform_input={self.transform_input!r}; a robust pipeline carries "
+                "X_err through its steps itself, and no other metadata has columns. "
+                "Leave transform_input at None."
+            )
 
-        place = place_of_features(steps)
-        if place is not None:
-            return self._fit_denoised(place, X, y, params)
-        names = {"X_err", f"{steps[-1][0]}__X_err"} & params.keys()
-        errors = [params[name] for name in names if params[name] is not None]
-        if errors:
-            X_err = errors_in_memory(errors[0], X)
-            bars = measured(X, X_err, classifier.error_shape)
-            if not get_config()["enable_metadata_routing"]:
-                params = {name: params[name] for name in params.keys() - names}
-                names = {f"{steps[-1][0]}__X_err"}
-            params |= dict.fromkeys(names, bars)
+    def _fit_carried(self, X, y, X_err, params: dict, own: dict) -> None:
+        """Fit the steps, carry noise or error bars through them, fit the classifier."""
+        name, classifier = self.steps[-1]
+        bars, noise = None, None
+        if X_err is not None:
+            bars = _measured(X, X_err, classifier.error_shape)
+        options = {"memory": self.memory, "verbose": self.verbose}
+        ahead = Pipeline([*self.steps[:-1], (name, "passthrough")], **options)
+        try:
+            Z = ahead.fit_transform(X, y, **consumed(ahead, params))
+            self.steps = [*ahead.steps[:-1], self.steps[-1]]
+            chain = chain_of(ahead, X)
+            if bars is None:
+                noise = _raw_noise(classifier.noise, X, chain.exact)
+                _check_missing(X, noise)
+                _fit_against(_carried(noise, chain.matrix), classifier, Z, y, own)
+            else:
+                _check_missing(X, bars)
+                _refuse_levels(bars, chain.exact, feature_names(X))
+                if chain.bent is None:
+                    classifier.fit(Z, y, **own, X_err=bars.carried(chain.matrix))
+                else:
+                    _fit_boxes(RawBoxes.of(X, bars, chain), classifier, Z, y, own)
+        except ValueError as error:
+            raise _naming_text(X, error) from error.__cause__
+        bent = chain.bent is not None
+        self.linear_map_ = None if bent else chain.matrix
+        self.chain_ = chain if bent else None
+        self.noise_, self.denoised_ = noise, None
 
-        def read_course():  # once the steps before have been fitted
-            courses.append(Course.of(self._steps_ahead(), X, bool(errors)))
-            return courses[0]
-
-        def carried_noise():
-            noises[0] = raw_noise(classifier.noise, X, self._exact(X))
-            check_missing(X, noises[0])
-            return carried(noises[0], read_course().linear)
-
-        def carried_errors(bars):
-            check_missing(X, bars)
-            refuse_errors(bars, X, self._exact(X))
-            course = read_course()
-            if course.bent is None:
-                return bars.carried(course.linear)
-            return course.images(X, bars)
-
-        with self._or_as_before():
-            classifier._carried_noise = carried_noise
-            classifier._carried_errors = carried_errors
-            try:
-                super().fit(X, y, **params)
-            except ValueError as error:
-                raise naming_text(X, error) from error.__cause__
-        del classifier._carried_noise, classifier._carried_errors
-        bent = courses[0].bent is not None
-        self.linear_map_ = None if bent else courses[0].linear
-        self.step_maps_ = courses[0].maps if bent else None
-        self.noise_ = noises[0]
-        self.denoised_ = None
-        return self
-
-    def _exact(self, X):
-        """Columns of the raw data that noise does not move; see `categories.py`."""
-        return exact_columns(self._steps_ahead(), X)
-
-    def _fit_denoised(self, k: int, X, y, params: dict):
+    def _fit_denoised(self, k: int, X, y, X_err, params: dict) -> None:
         """Fit a pipeline whose step k is `TrueFeatures`; see `denoised.py`."""
-        refuse_categories(X)
+        text = text_columns(X)
+        if text.any():
+            raise ValueError(
+                f"X holds text in {_named(X, text)}; TrueFeatures describes "
+                "measurements, and categories are none. Leave these columns out, or "
+                "use a pipeline without TrueFeatures."
+            )
         given = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         refuse_empty_columns(given, feature_names(X))
-        names = {"X_err"} | {f"{self.steps[j][0]}__X_err" for j in (k, -1)}
-        errors = [params[name] for name in names & params.keys()]
-        X_err = next((given for given in errors if given is not None), None)
-        if X_err is not None:
-            X_err = errors_in_memory(X_err, X)
-        others = {name: value for name, value in params.items() if name not in names}
-        check_asked_for(self, others)
-        with self._or_as_before():
-            found = Denoised.fit(self, k, X, y, X_err, others)
+        found = Denoised.fit(self, k, X, y, X_err, params)
         ahead, behind = found.steps
         self.steps = [*ahead, self.steps[k], *behind]
-        self.linear_map_ = self.step_maps_ = self.noise_ = None
+        self.linear_map_ = self.chain_ = self.noise_ = None
         self.denoised_ = found
-        return self
 
     @contextmanager
-    def _or_as_before(self):
-        """Never leave one step of this fit beside another of the last."""
-        steps = self.steps
-        before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
+    def _restored_on_failure(self):
+        """If fit fails, restore every step's previous state."""
+        steps, parts = self.steps, self.get_params().values()
+        before = [(p, vars(p).copy()) for p in parts if isinstance(p, BaseEstimator)]
         try:
             yield
         except BaseException:
             self.steps = steps
-            for step, state in before:
-                step.__dict__ = state
+            for part, state in before:
+                part.__dict__ = state
             raise
-
-    def _steps_ahead(self) -> list:
-        return list(steps_of(self[:-1])) if len(self.steps) > 1 else []
 
     #: Steps may fill them in; if none does they complain.
     _takes_gaps = True
@@ -281,12 +279,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Or data that is read in chunks, once: a path, chunks, or what
-            `wideberth.open_data` returns, labels or not. For a Dask collection the
-            answer is a Dask array. `stream` hands answers over chunk by chunk.
-        X_err : error bars of these samples, in the units of X, optional
-            Scores are those of X as measured; behind `TrueFeatures` they depend on it.
+        X, X_err
+            As for `RobustLinearSVC.decision_function`, in raw units. Behind
+            `TrueFeatures` scores depend on the errors.
         **params
             As for `sklearn.pipeline.Pipeline.decision_function`.
 
@@ -371,36 +366,26 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if self._denoised is not None:
             return self._denoised.behind, self._denoised.means(X, X_err)
         if X_err is not None:
-            measured(X, X_err, self[-1]._error_shape)
+            _measured(X, X_err, self[-1]._error_shape)
         return self, X
 
     @classmethod
     def around(cls, classifier) -> RobustPipeline:
-        """A pipeline of one fitted classifier and nothing before it.
-
-        Parameters
-        ----------
-        classifier : fitted RobustLinearSVC
-
-        Returns
-        -------
-        RobustPipeline
-            Fitted: it predicts what the classifier predicts.
-        """
+        """A fitted pipeline of one fitted `RobustLinearSVC` and nothing before it."""
         made = cls([(type(classifier).__name__.lower(), classifier)])
         made.linear_map_ = sp.eye_array(classifier.n_features_in_, format="csr")
         made.noise_ = classifier.noise_
-        made.step_maps_ = made.denoised_ = None
+        made.chain_ = made.denoised_ = None
         return made
 
     def _judge(self, X, X_err=None):
         check_is_fitted(self[-1], "coef_")
         if self._denoised is not None:
             return self._denoised.judge(X, X_err)
-        X_err = with_exact(X_err, X)
-        if self.linear_map_ is not None:
+        X_err = _with_exact(X_err, X)
+        if self.chain_ is None:
             judged: Any = super()._judge(X, X_err)
-            check_missing(X, judged.noise)
+            _check_missing(X, judged.noise)
             return judged
         if X_err is None:
             self[-1]._ask_for_errors()
@@ -408,15 +393,201 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         names = getattr(self, "feature_names_in_", None)
         if names is not None and {*names} <= {*getattr(X, "columns", ())}:
             X = X[list(names)]  # as they were in training
-        bars = measured(X, X_err, self[-1]._error_shape)
-        course = Course(self._steps_ahead(), self.step_maps_)
-        return JudgedImages(self[-1], course.images(X, bars))
+        bars = _measured(X, X_err, self[-1]._error_shape)
+        return JudgedBoxes(self[-1], RawBoxes.of(X, bars, self.chain_))
 
     def _robust_model(self):
         if self.linear_map_ is None:
             raise ValueError(
-                "A step of this pipeline bends, so that its model has no weights in "
-                "raw units. Use what the classifier sees: model[:-1].transform(X), and "
-                "model[-1]."
+                "A step of this pipeline is not linear, so that its model has no "
+                "weights in raw units. Use what the classifier sees: "
+                "model[:-1].transform(X), and model[-1]."
             )
         return self[-1], host(self[-1].coef_) @ self.linear_map_, self.noise_
+
+
+def _routed_to_last(pipeline: Pipeline, params: dict) -> dict:
+    """Metadata for the last step; what no step asks for is refused."""
+    last = pipeline.steps[-1][0]
+    if get_config()["enable_metadata_routing"]:
+        return dict(process_routing(pipeline, "fit", **params)[last].fit)
+    names = {name for name, _ in pipeline.steps}
+    parts = {key: key.partition("__") for key in params}
+    unknown = [key for key, (name, _, _) in parts.items() if name not in names]
+    if unknown:
+        raise ValueError(
+            f"fit got {unknown}, which name no step; give them as step__argument, "
+            f"with one of the steps {sorted(names)}."
+        )
+    return {arg: params[key] for key, (name, _, arg) in parts.items() if name == last}
+
+
+def _fit_against(noise, classifier, Z, y, own: dict) -> None:
+    """Train against noise in units of Z; parameters stay as the user stated them."""
+    changed = {"noise": noise}
+    size = "radii" if hasattr(classifier, "radii") else "radius"
+    if getattr(classifier, size) is None and own.get("radius") is None:
+        changed[size] = default_radius(classifier.noise)
+    stated = {key: getattr(classifier, key) for key in changed}
+    vars(classifier).update(changed)
+    classifier.fit(Z, y, **own)
+    vars(classifier).update(stated)
+
+
+def _fit_boxes(boxes: RawBoxes, classifier, Z, y, own: dict) -> None:
+    """Train on the boxes of raw data that the radius makes, as they are behind steps.
+
+    Those are lopsided boxes about the measurements, for radius 1.
+    """
+    if isinstance(classifier, RobustLinearSVCCV):
+        raise ValueError(
+            f"'{boxes.chain.bent}' is monotone and not linear, so that every radius "
+            "has boxes of its own, and RobustLinearSVCCV searches with one set. "
+            "Give RobustLinearSVC to the pipeline, and the pipeline to "
+            "sklearn.model_selection.GridSearchCV."
+        )
+    radius = own.pop("radius", None)
+    radius = classifier.radius if radius is None else radius
+    radius = radius_or_default(radius, classifier.noise, boxes)
+    n = len(boxes.points)
+    low, high = boxes.ends(check_per_sample(radii_of(radius, y), n, "radius"))
+    at = np.asarray(Z.toarray() if sp.issparse(Z) else Z, dtype=np.float64)
+    sides = np.maximum(np.stack([at - low, high - at]), 0.0)
+    classifier.fit(Z, y, **own, radius=1.0, X_err=Boxes.lopsided(sides))
+    classifier.radius_ = remembered_radius(radius)
+
+
+# -- noise and error bars of tables ----------------------------------------------------
+
+
+def carry_noise(noise, transformer, X):
+    """Noise in the units of X, expressed in those of `transformer.transform(X)`.
+
+    Parameters
+    ----------
+    noise : {"l2", "linf", "l1"}, scales, covariance, Box, CrossPolytope or Correlated
+        As for `RobustLinearSVC`, in the units of X; aligned with its column names.
+    transformer : fitted transformer or pipeline of transformers
+        Must be linear, and for boxes and cross-polytopes keep features apart; a
+        ValueError says so where it does not.
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        Data as the transformer takes it, such as the training data.
+
+    Returns
+    -------
+    str, array of shape (n_transformed,), Box, CrossPolytope or Correlated
+        For the `noise` of a classifier behind the transformer. Radii stay as they are.
+    """
+    chain = chain_of(transformer, X)
+    return _carried(_raw_noise(noise, X, chain.exact), chain.matrix)
+
+
+def _carried(noise, linear: sp.csr_array):
+    """The shape AU of the carried noise, as `RobustLinearSVC` takes it."""
+    shape = as_shape(noise, linear.shape[1])
+    carried = shape.carried(linear)
+    return noise if carried is shape else carried.as_parameter()
+
+
+def _raw_noise(noise, X, exact: np.ndarray):
+    """`noise` in the order of the columns of X, without any on the exact ones.
+
+    Noise that goes by name need not name those, and a norm has no level there.
+    """
+    names = feature_names(X)
+    if not exact.any():
+        return align_noise(noise, names)
+    stated = np.ones(exact.size, dtype=bool)
+    own = None if isinstance(noise, str) else own_names(noise)
+    if isinstance(noise, str):
+        stated = ~exact
+    elif own is not None and names is not None:
+        stated = ~exact | [name in own for name in names]
+    places = np.flatnonzero(stated)
+    kept = None if names is None else [names[k] for k in places]
+    into = sp.eye_array(exact.size, format="csr")[:, places]
+    shape = as_shape(noise, len(places), kept).carried(sp.csr_array(into))
+    _refuse_levels(shape, exact, names)
+    return shape.as_parameter()
+
+
+def _measured(X, X_err, error_shape) -> ErrorBars:
+    """The sets that X_err gives of raw data."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    return read_errors(_with_exact(X_err, X), error_shape, shape, feature_names(X))
+
+
+def _with_exact(X_err, X):
+    """A frame of error bars with 0 for columns of text that it does not name."""
+    names, own = feature_names(X), feature_names(X_err)
+    if names is None or own is None:
+        return X_err
+    text = zip(names, text_columns(X), strict=True)
+    missing = [name for name, chosen in text if chosen and name not in own]
+    if not missing:
+        return X_err
+    zeros = np.zeros((len(X_err), len(missing)))
+    if hasattr(X_err, "iloc"):
+        return X_err.join(type(X_err)(zeros, columns=missing, index=X_err.index))
+    return X_err.hstack(type(X_err)(zeros, schema=missing))
+
+
+def _check_missing(X, noise) -> None:
+    """Refuse missing cells where noise is correlated; see the head of this file."""
+    if isinstance(noise, Covariances):
+        given = "X_err holds covariances", "one standard error per cell"
+    elif not isinstance(noise, ErrorBars) and is_covariance(noise):
+        given = "noise is a covariance", "one noise scale per feature"
+    else:
+        return
+    if sp.issparse(X):
+        missing = np.isnan(X.data)
+    else:
+        measured = _safe_indexing(X, np.flatnonzero(~text_columns(X)), axis=1)
+        missing = np.isnan(np.asarray(measured, dtype=np.float64))
+    if not np.any(missing):
+        return
+    raise ValueError(
+        f"X has missing values and {given[0]}. What is certified for complete rows "
+        "need not hold where one of two correlated features is missing. Give "
+        f"{given[1]}, or complete the rows before this pipeline."
+    )
+
+
+def _refuse_levels(noise: Shape | ErrorBars, exact: np.ndarray, names) -> None:
+    """Refuse noise or error bars on columns that do not move."""
+    what = "X_err" if isinstance(noise, ErrorBars) else "noise"
+    moved = []
+    for k in np.flatnonzero(exact).tolist():
+        unit = np.eye(1, exact.size, k)
+        if isinstance(noise, ErrorBars):
+            level = noise.carried(sp.csr_array(unit)).largest
+        else:
+            level = noise.support(unit[0])
+        if level > 0:
+            moved.append(k if names is None else names[k])
+    if moved:
+        raise ValueError(
+            f"{what} gives a level above 0 to {listed(moved)}: text, or what the "
+            "pipeline encodes as categories, which small moves do not change. Give 0 "
+            "there, or leave such columns out where noise goes by name."
+        )
+
+
+def _named(X, mask: np.ndarray) -> str:
+    names = feature_names(X) or range(mask.size)
+    return listed([name for name, chosen in zip(names, mask, strict=True) if chosen])
+
+
+def _naming_text(X, error: ValueError) -> ValueError:
+    """The error of a step that met text, with all columns of it named and a remedy."""
+    met = ("could not convert string", "must be real numbers")
+    text = text_columns(X)
+    if not text.any() or not any(words in str(error) for words in met):
+        return error
+    return ValueError(
+        f"X holds text in {_named(X, text)}, and a step before the classifier, or the "
+        f"classifier, takes numbers only ({error}). Encode them in the first step: "
+        "ColumnTransformer([('measured', StandardScaler(), [...]), ('categories', "
+        "OneHotEncoder(handle_unknown='ignore'), [...])])."
+    )

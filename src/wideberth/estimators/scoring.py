@@ -69,7 +69,7 @@ def measured_scorer(metric="accuracy") -> MeasuredScorer:
     >>> rng = np.random.default_rng(0)
     >>> true, E = rng.normal(size=(100, 3)), rng.uniform(0, 1, size=(100, 3))
     >>> X, y = true + E * rng.normal(size=E.shape), true[:, 0] > 0
-    >>> model = MeasuredSVC(probability=False).fit(X, y, X_err=E)
+    >>> model = MeasuredSVC().fit(X, y, X_err=E)
     >>> bool(measured_scorer("roc_auc")(model, X, y, X_err=E) > 0.8)
     True
     """
@@ -100,7 +100,7 @@ def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
 
     See Also
     --------
-    RobustLinearSVCCV : has `scoring_radius`, and is quicker than a search.
+    RobustLinearSVCCV : takes it as `scoring`, and is quicker than a search.
 
     Examples
     --------

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.chunks import Chunk
 from wideberth.data.errors import DataError, agree, listed
 from wideberth.data.opening import in_chunks, names_values, open_rows
+from wideberth.data.samples import Samples
 from wideberth.data.sources import Source
 from wideberth.problem.arrays import host, is_dask
 from wideberth.problem.labels import class_labels
@@ -168,7 +168,7 @@ class Ask:
         known = None if names is None else list(names)
         return cls(model, methods, kinds, known, order)
 
-    def __call__(self, chunk: Chunk) -> dict[str, np.ndarray]:
+    def __call__(self, chunk: Samples) -> dict[str, np.ndarray]:
         """What each method says."""
         if not chunk.n:
             return {name: np.empty((0, *w), t) for name, (t, w) in self.kinds.items()}
@@ -179,7 +179,7 @@ class Ask:
             },
         )
 
-    def about(self, chunk: Chunk, answer: Callable) -> Any:
+    def about(self, chunk: Samples, answer: Callable) -> Any:
         """What a function of the model, the rows and their errors says of a chunk."""
         X = chunk.X
         try:
@@ -202,7 +202,7 @@ class _Right:
     method: str
     options: dict
 
-    def __call__(self, chunk: Chunk) -> tuple[float, float]:
+    def __call__(self, chunk: Samples) -> tuple[float, float]:
         if not chunk.n:
             return 0.0, 0.0
         options = dict(self.options)

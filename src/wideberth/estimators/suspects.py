@@ -17,7 +17,6 @@ from wideberth.results import Solution
 
 def suspects(model, data, solutions: list[Solution]) -> np.ndarray:
     """Training samples that a fitted model disbelieves, the most doubtful first."""
-    data = data.settled
     left_out = np.zeros(len(data.y), dtype=bool)
     for solution in solutions:
         left_out |= host(solution.descent.left_out)  # type: ignore[union-attr]

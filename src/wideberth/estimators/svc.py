@@ -12,7 +12,7 @@ import scipy
 
 from wideberth.estimators.callbacks import CallbackSupport, with_callbacks
 from wideberth.estimators.linear import LinearClassifier
-from wideberth.estimators.one_vs_rest import fit_one_vs_rest
+from wideberth.estimators.one_vs_rest import SolverOptions, fit_one_vs_rest
 from wideberth.estimators.training_data import dispatched, training_data
 from wideberth.problem.arrays import like
 from wideberth.problem.validation import default_radius
@@ -32,7 +32,8 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     bars for every cell are given to `fit` as `X_err`; then each sample has a shape Ω_i
     of its own. With `radius=0`, and so with no argument at all, it is the ordinary
     linear SVM: `SVC(kernel="linear")` as it stands, and `LinearSVC(loss="hinge")` with
-    `intercept_penalty=1`. Its `repr` says so: scales or a radius make it robust.
+    `solver_options={"intercept_penalty": 1}`. Its `repr` says so: scales or a radius
+    make it robust.
 
     Parameters
     ----------
@@ -69,41 +70,33 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         those with a robust margin below a count no further. −1 is usual; None and −∞
         are the hinge loss. See `suspects_`. With a ramp the objective is not convex;
         certificates are those of the best model that leaves the same samples out.
-    starts : {1, 2, 3}, default=1
-        From where the ramp is descended, the best being kept: see `wideberth.solve`.
     fit_intercept : bool, default=True
         Whether to fit an intercept. It carries no noise.
-    intercept_penalty : float, default=0.0
-        λ_b; 0 leaves the intercept free. What `intercept_scaling` is to `LinearSVC`:
-        λ_b = 1 / intercept_scaling².
     class_weight : dict or "balanced", default=None
         Factors on C per class label (1 where none is given), or "balanced": inversely
         proportional to the total sample weight of each class. A label that does not
         occur in y is an error if some class has no factor, and a warning otherwise: a
         fold of a cross-validation may lack a class.
-    solver : str, default="auto"
-        See `wideberth.solve`.
-    screening : {"ellipsoid", "midpoint", "gap"} or None, default="ellipsoid"
-        Safe region that decides which samples cannot matter.
     tol : float, default=1e-4
         Stop when the duality gap plus its rounding is at most `tol` times the
         objective. A classifier that close predicts as the best one does;
         `wideberth.solve` and `path`, whose numbers are results themselves, have 1e-6.
-    max_iter : int, default=10000
-        Most iterations for each binary problem.
-    max_seconds : float, default=None
-        Stop after about this long, all binary problems together.
-    warm_start : bool, default=False
-        Start from the previous fit where classes and features are the same; rows may
-        have been added at the end. Data that is read in chunks starts anew.
     n_jobs : int, default=None
         Binary problems solved at a time. In threads, which share X and for which the
         products over the rows release the interpreter lock;
         `joblib.parallel_config(backend="loky")` takes processes and a memory map.
-    random_state : int, RandomState instance or None, default=None
-        Decides how a solver proceeds, never the solution.
-    verbose : int, default=0
-        Print a line for every certified point.
+    solver_options : dict, default=None
+        What is seldom needed:
+
+        * "solver", "screening", "max_iter", "starts": as in `wideberth.solve`;
+          "max_seconds" too, for all binary problems together.
+        * "intercept_penalty": λ_b, by default 0, a free intercept. What
+          `intercept_scaling` is to `LinearSVC`: λ_b = 1 / intercept_scaling².
+        * "warm_start": start from the previous fit where classes and features are the
+          same; rows may have been added at the end. Data that is read in chunks
+          starts anew.
+        * "random_state": decides how a solver proceeds, never the solution.
+        * "verbose": print a line for every certified point.
 
     Attributes
     ----------
@@ -190,19 +183,11 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         error_shape="ellipsoid",
         norm_penalty=0.0,
         ramp=None,
-        starts=1,
         fit_intercept=True,
-        intercept_penalty=0.0,
         class_weight=None,
-        solver="auto",
-        screening="ellipsoid",
         tol=1e-4,
-        max_iter=10_000,
-        max_seconds=None,
-        warm_start=False,
         n_jobs=None,
-        random_state=None,
-        verbose=0,
+        solver_options=None,
     ):
         self.C = C
         self.radius = radius
@@ -210,21 +195,13 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.error_shape = error_shape
         self.norm_penalty = norm_penalty
         self.ramp = ramp
-        self.starts = starts
         self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
         self.class_weight = class_weight
-        self.solver = solver
-        self.screening = screening
         self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
         self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self.solver_options = solver_options
 
-    def fit(self, X, y=None, sample_weight=None, radius=None, X_err=None):
+    def fit(self, X, y=None, sample_weight=None, *, radius=None, X_err=None):
         """Train on labelled samples.
 
         Parameters
@@ -261,6 +238,10 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     def __repr__(self, N_CHAR_MAX=700):
         """As in scikit-learn, with a remark where no noise is expected."""
         return super().__repr__(N_CHAR_MAX) + self._remark
+
+    @property
+    def _options(self) -> SolverOptions:
+        return SolverOptions.read(self.solver_options, unused=("refit",))
 
     @property
     def _remark(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from sklearn import get_config
@@ -19,14 +19,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
 from wideberth._solve import solve_source, solve_stated
-from wideberth.data.chunks import Classes
 from wideberth.data.opening import (
     errors_in_memory,
     is_scaled,
     names_values,
     open_labelled,
 )
-from wideberth.estimators.images import Images
+from wideberth.data.samples import Classes
 from wideberth.estimators.one_look import OneLook
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
@@ -82,8 +81,7 @@ class RowsInMemory:
 
     `labels` are those that occur, `totals` their weights, `numbers` the place of each
     sample's label among them; `radius` is None where a search is given none; `bars` are
-    the sets of the samples where they have error bars, or, behind steps that bend, what
-    tells them from the radius.
+    the sets of the samples where they have error bars.
     """
 
     in_memory = True
@@ -94,7 +92,7 @@ class RowsInMemory:
         y: np.ndarray,
         sample_weight=None,
         radius=None,
-        bars: ErrorBars | Images | None = None,
+        bars: ErrorBars | None = None,
     ):
         given = 1.0 if sample_weight is None else sample_weight
         self.X, self.y, self.bars = X, y, bars
@@ -112,22 +110,9 @@ class RowsInMemory:
         return RowsInMemory(X, self.y[rows], self.weights[rows], radius, bars)
 
     def at(self, factor: float) -> RowsInMemory:
-        """The same samples under radii `factor` times as large, and their sets then."""
+        """The same samples under radii `factor` times as large."""
         radius = scaled_radius(self.radius, factor)
-        data = RowsInMemory(self.X, self.y, self.weights, radius, self.bars)
-        if isinstance(self.bars, Images):
-            data.X, data.bars = self.bars.at(data.radii)
-            data.radius = 1.0
-        return data
-
-    @property
-    def settled(self) -> RowsInMemory:
-        """What is trained on under the radius at hand."""
-        return self._images if isinstance(self.bars, Images) else self
-
-    @cached_property
-    def _images(self) -> RowsInMemory:
-        return self.at(1.0)
+        return RowsInMemory(self.X, self.y, self.weights, radius, self.bars)
 
     @property
     def radii(self) -> np.ndarray | None:
@@ -148,11 +133,11 @@ class RowsInMemory:
         Where there are several problems the data is looked at once for all of them; not
         yet where it lives in another array library, nor under error bars.
         """
-        data, places = self.settled, problems.positives
-        if len(places) == 1 or is_foreign(data.X) or data.bars is not None:
+        places = problems.positives
+        if len(places) == 1 or is_foreign(self.X) or self.bars is not None:
             return partial(self.solve, problems, statement)
-        stated = problems.stated(data, statement)
-        look = OneLook(data.X, partial(_signs, problems, data), len(places), stated)
+        stated = problems.stated(self, statement)
+        look = OneLook(self.X, partial(_signs, problems, self), len(places), stated)
         return partial(_solve_at, look, places)
 
     def solve(
@@ -163,8 +148,7 @@ class RowsInMemory:
         options: Options,
     ) -> Solution:
         """Train on the label at this place against the rest."""
-        data = self.settled
-        stated, y = problems.stated(data, statement), problems.signs(data, positive)
+        stated, y = problems.stated(self, statement), problems.signs(self, positive)
         if is_foreign(self.X):  # what is per sample goes where the rows are
             each = {name: getattr(stated, name) for name in ("sample_weight", "radius")}
             moved = {
@@ -173,7 +157,7 @@ class RowsInMemory:
                 if np.ndim(values) > 0
             }
             stated, y = replace(stated, **moved), like(y, self.X)
-        return solve_stated(data.X, y, stated, options)
+        return solve_stated(self.X, y, stated, options)
 
 
 def _signs(problems: OneVsRest, data, place: int) -> np.ndarray:
@@ -193,7 +177,7 @@ def binary_problems(model, data: RowsInMemory) -> list[Problem]:
 
     In the order of `coef_`; with the noise trained against, and the radius of `data`.
     """
-    problems, data = OneVsRest.of(data, model.class_weight), data.settled
+    problems = OneVsRest.of(data, model.class_weight)
     stated = problems.stated(data, statement_of(model))
     return [
         Problem.of(data.X, problems.signs(data, k), stated) for k in problems.positives
@@ -208,7 +192,7 @@ class InChunks:
     def __init__(self, model, X, y, sample_weight, radius, X_err=None):
         self.each = np.ndim(radius) > 0 or names_values(X, radius)
         self.radius = _radius_to_train_with(model, radius, X_err)
-        self.verbose = bool(model.verbose)
+        self.verbose = bool(model._options.verbose)
         if not self.each and not isinstance(self.radius, dict):
             check_number(self.radius, "radius")  # before anything is read
         each = radius if self.each else None
@@ -270,8 +254,8 @@ def _total_weights(parts: Iterable) -> tuple[np.ndarray, np.ndarray]:
 def _radius_to_train_with(model, radius, X_err):
     """The one given to `fit`, or the parameter, which is never one per sample.
 
-    Where neither is given it is the default beside the noise as stated, which a
-    pipeline may carry to other units, or the error bars.
+    Where neither is given it is the default beside the noise as stated, or the
+    error bars.
     """
     if radius is None and np.ndim(model.radius) > 0:
         raise ValueError(

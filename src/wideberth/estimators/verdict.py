@@ -16,14 +16,13 @@ again; gaps count like cells with errors.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from numbers import Real
 
 import numpy as np
 from scipy.special import stdtr
 
 from wideberth.certify import every_class
+from wideberth.measurement.radius import check_confidence
 from wideberth.noise.sums import ratio
-from wideberth.problem.validation import short
 
 
 @dataclass(frozen=True)
@@ -111,15 +110,6 @@ def verdict(denoised, X, X_err, confidence, names=None) -> Verdict:
         share=share,
         confidence=float(confidence),
     )
-
-
-def check_confidence(confidence) -> None:
-    """Refuse what is no probability between 0 and 1."""
-    if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
-        raise ValueError(
-            f"confidence={short(confidence)} must be between 0 and 1, such as 0.95: "
-            "the least chance of a class at which it counts as certain."
-        )
 
 
 def chance_below_zero(shares, values, scales, degrees) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import gammainc, ndtr
 
 from wideberth.kernels.gaussians import densities
-from wideberth.measurement.gaussians import GaussianFitter, thinned
+from wideberth.measurement.fitting import GaussianFitter, thinned
 from wideberth.measurement.population import (
     FLOOR,
     Measurements,
@@ -116,7 +116,7 @@ def _two_are_likelier(
         return False
     asked = 0.5 * (1 + d + d * (d + 1) / 2) * np.log(n)
     factor = np.linalg.cholesky(one.covariances[0])
-    off = posterior_of(one, part, None).mean - one.means[0]
+    off = posterior_of(one, part, False).mean - one.means[0]
     white = solve_triangular(factor, off.T, lower=True).T
     labels = KMeans(2, random_state=0, n_init=1).fit_predict(white)
     groups = [part[labels == k] for k in range(2)]

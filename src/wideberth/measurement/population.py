@@ -11,7 +11,7 @@ the number of rows that it counts for: a prior, −½ν(log|Σ| + tr Σ⁻¹T), 
 maximises never falls (docs/theory/population.md).
 
 Rounding makes Σ⁺ wrong by about ε/λ where λ is the least eigenvalue of Σ and ε that of
-float64. So Σ is held above a floor (`gaussians.Target`): where the truth is singular,
+float64. So Σ is held above a floor (`fitting.Target`): where the truth is singular,
 such as one quantity measured by two instruments, the fit is nearly so.
 """
 
@@ -22,10 +22,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import logsumexp
 
 from wideberth.kernels.gaussians import densities, e_step
+from wideberth.noise.reading import check_squares, read_covariances, read_table
+from wideberth.problem.validation import check_number, float_array
 
 if TYPE_CHECKING:
     from wideberth.measurement.uncertainty import PopulationUncertainty
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 #: this times the diagonal of its target T. Rounding changes Σ⁺ by ε/10⁻⁶ = 2·10⁻¹⁰, far
 #: below; the scatter that it adds is a thousandth of the feature's standard deviation.
 FLOOR = 1e-6
+#: Rows of one block of sums: many times LANES of `kernels/lanes.h`, few beside a table.
+BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,25 @@ class Measurements:
             np.concatenate([part.covariances for part in parts]),
         )
 
-    def blocks(self, rows: int) -> Iterator[Measurements]:
+    def blocks(self, rows: int = BLOCK) -> Iterator[Measurements]:
         """Parts of at most so many rows."""
         for start in range(0, len(self), rows):
             yield self[start : start + rows]
+
+    def columns(self, chosen: np.ndarray) -> Measurements:
+        """Some of the columns, by a mask."""
+        if chosen.all():
+            return self
+        return Measurements(
+            np.ascontiguousarray(self.values[:, chosen]),
+            np.ascontiguousarray(self.variances[:, chosen]),
+            np.ascontiguousarray(self.covariances[:, chosen][:, :, chosen]),
+        )
+
+    @property
+    def exact(self) -> np.ndarray:
+        """Which cells have a value without an error."""
+        return (self.variances == 0) & ~np.isnan(self.values)
 
     def scaled(self, centre: np.ndarray, scale: np.ndarray) -> Measurements:
         """The same in other units: x becomes (x − centre) / scale."""
@@ -88,10 +108,6 @@ class Population:
     def log_likelihood(self, part: Measurements) -> float:
         """Sum of the log densities of all rows."""
         return sums_of(self, part).likelihood
-
-    def component(self, k: int) -> Population:
-        """One of the Gaussians, by itself."""
-        return Population(np.ones(1), self.means[k, None], self.covariances[k, None])
 
     @staticmethod
     def union(parts: Sequence[Population], shares) -> Population:
@@ -131,34 +147,16 @@ class Prior:
 
 @dataclass(frozen=True)
 class Sums:
-    """What a step of EM needs of a block of rows; blocks add up."""
+    """What a step of EM needs of the rows."""
 
     likelihood: float
     counts: np.ndarray  # Σγ
     slopes: np.ndarray  # Σγg
     bends: np.ndarray  # Σγ(ggᵀ − S⁻¹)
 
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(
-            self.likelihood + other.likelihood,
-            self.counts + other.counts,
-            self.slopes + other.slopes,
-            self.bends + other.bends,
-        )
-
-    @staticmethod
-    def side_by_side(parts: Sequence[Sums]) -> Sums:
-        """Of Gaussians that have rows of their own."""
-        return Sums(
-            sum(part.likelihood for part in parts),
-            np.concatenate([part.counts for part in parts]),
-            np.concatenate([part.slopes for part in parts]),
-            np.concatenate([part.bends for part in parts]),
-        )
-
 
 def sums_of(population: Population, part: Measurements) -> Sums:
-    """The E step over one block of rows."""
+    """The E step."""
     with np.errstate(divide="ignore"):
         log_shares = np.log(population.shares)
     cells = part.values, part.variances, part.covariances
@@ -183,6 +181,13 @@ def step(population: Population, sums: Sums, prior: Prior) -> Population:
     return Population(sums.counts / total, means, covariances)
 
 
+def among(array: np.ndarray, columns: np.ndarray, axes: int = 1) -> np.ndarray:
+    """The array with last axes as long as the mask `columns`; 0 where that is False."""
+    made = np.zeros((*array.shape[: array.ndim - axes], *(len(columns),) * axes))
+    made[(..., *np.ix_(*(columns,) * axes))] = array
+    return made
+
+
 # -- posteriors ------------------------------------------------------------------------
 
 
@@ -193,16 +198,16 @@ class Posterior:
     Attributes
     ----------
     mean : array of shape (n, d)
-    covariance : array of shape (n, d, d), or (n, d) where only variances were asked for
+    covariance : array of shape (n, d, d)
     responsibilities : array of shape (n, K)
         Probability that an object belongs to each Gaussian of the population.
     means : array of shape (K, n, d)
         Posterior mean, had the object come from that Gaussian.
-    covariances : array of shape (K, n, d, d) or (K, n, d)
-    log_density : array of shape (n,)
-        Of the measured cells, in units of X, under the fitted population.
+    covariances : array of shape (K, n, d, d)
     uncertainty : PopulationUncertainty or None
         How well the population is known; responsibilities count it.
+    shift : array of shape (n, d)
+        What the categories of an object add to the means of the population.
     """
 
     mean: np.ndarray
@@ -210,39 +215,52 @@ class Posterior:
     responsibilities: np.ndarray
     means: np.ndarray
     covariances: np.ndarray
-    log_density: np.ndarray
     uncertainty: PopulationUncertainty | None = None
+    shift: np.ndarray | float = 0.0
+
+    def among(self, columns: np.ndarray, shift: np.ndarray) -> Posterior:
+        """The same among more features, of which these were the columns (a mask).
+
+        `shift` is added to all means, which are 0 in the others.
+        """
+        return replace(
+            self,
+            mean=among(self.mean, columns) + shift,
+            covariance=among(self.covariance, columns, 2),
+            means=among(self.means, columns) + shift,
+            covariances=among(self.covariances, columns, 2),
+        )
 
     def in_units(self, part: Measurements, centre, scale) -> Posterior:
         """The same for `part`, whose x was (x − centre) / scale; exact cells stay."""
-        exact = (part.variances == 0) & ~np.isnan(part.values)
-        outer = scale**2 if self.covariance.ndim == 2 else scale[:, None] * scale
+        exact = part.exact
+        outer = scale[:, None] * scale
         return replace(
             self,
             mean=np.where(exact, part.values, centre + scale * self.mean),
             covariance=outer * self.covariance,
             means=np.where(exact, part.values, centre + scale * self.means),
             covariances=outer * self.covariances,
-            log_density=self.log_density - ~np.isnan(part.values) @ np.log(scale),
             uncertainty=self.uncertainty and self.uncertainty.in_units(centre, scale),
+            shift=scale * self.shift,
         )
 
 
 def posterior_of(
     population: Population,
     part: Measurements,
-    covariance: str | None = "full",
+    covariance: bool = True,
     uncertainty: PopulationUncertainty | None = None,
 ) -> Posterior:
-    """Posterior means and, as asked for, covariances: "full", "diagonal" or None.
+    """Posterior means and, where they are asked for, covariances.
 
     With an `uncertainty` of the population, responsibilities count it.
     """
     n, d = part.values.shape
     K = len(population.shares)
     logs, means = np.empty((K, n)), np.empty((K, n, d))
-    shape = {"full": (n, d, d), "diagonal": (n, d), None: (0, d)}[covariance]
-    spreads, ratios = np.empty((K, *shape)), np.zeros((K, n))
+    spreads = np.empty((K, n if covariance else 0, d, d))
+    ratios = np.zeros((K, n))
     compared = uncertainty if K > 1 else None
     for k, (mean, spread) in enumerate(
         zip(population.means, population.covariances, strict=True)
@@ -251,20 +269,15 @@ def posterior_of(
         asked = bool(compared or covariance)
         logs[k], gradients, inverses = densities(*cells, mean, spread, asked)
         means[k] = _means(part, mean, spread, gradients)
-        if covariance is not None:
-            spreads[k] = _spreads(part, spread, inverses, covariance)
+        if covariance:
+            spreads[k] = _spreads(part, spread, inverses)
         if compared:
             ratios[k] = compared.log_ratio(k, part, gradients, inverses)
     with np.errstate(divide="ignore"):
         logs = logs + np.log(population.shares)[:, None]
     shares = np.exp(logs + ratios - logsumexp(logs + ratios, axis=0)).T
     return Posterior(
-        *_mixed(shares, means, spreads, covariance),
-        shares,
-        means,
-        spreads,
-        logsumexp(logs, axis=0),
-        uncertainty,
+        *_mixed(shares, means, spreads, covariance), shares, means, spreads, uncertainty
     )
 
 
@@ -283,7 +296,7 @@ def _means(part, mean, spread, gradients) -> np.ndarray:
     return np.where(_near(part, spread), part.values - pull, from_mean)
 
 
-def _spreads(part, spread, inverses, covariance) -> np.ndarray:
+def _spreads(part, spread, inverses) -> np.ndarray:
     """V = RΣRᵀ + KEKᵀ with K = ΣS⁻¹ and R = I − K, which in measured cells is ES⁻¹.
 
     It is Σ − ΣS⁻¹Σ without the difference of nearly equal numbers.
@@ -298,8 +311,6 @@ def _spreads(part, spread, inverses, covariance) -> np.ndarray:
     R = np.where(near, rest, unit - gain)
     K = np.where(near, unit - rest, gain)
     V = R @ spread @ R.transpose(0, 2, 1) + K @ E @ K.transpose(0, 2, 1)
-    if covariance == "diagonal":
-        return np.einsum("nii->ni", V)
     return 0.5 * (V + V.transpose(0, 2, 1))
 
 
@@ -308,10 +319,32 @@ def _mixed(shares, means, spreads, covariance) -> tuple[np.ndarray, np.ndarray]:
     if len(means) == 1:
         return means[0], spreads[0]
     mean = np.einsum("nk,knd->nd", shares, means)
-    if covariance is None:
+    if not covariance:
         return mean, spreads[0]
     off = means - mean
-    if covariance == "diagonal":
-        return mean, np.einsum("nk,knd->nd", shares, spreads + off**2)
     within = np.einsum("nk,knij->nij", shares, spreads)
     return mean, within + np.einsum("nk,kni,knj->nij", shares, off, off)
+
+
+# -- reading errors --------------------------------------------------------------------
+
+
+def read_variances(X_err, X, names=None) -> tuple[np.ndarray, np.ndarray]:
+    """Squared standard errors (n, d), and covariances (n, d, d) where those are given.
+
+    Cells that X does not have (NaN) may have any error. A number is one for all cells.
+    """
+    n, d = X.shape
+    missing = np.isnan(X)
+    if not sp.issparse(X_err) and np.ndim(X_err) == 3:
+        either = missing[:, :, None] | missing[:, None, :]
+        matrices = float_array(X_err, "X_err").astype(np.float64)
+        if matrices.shape == either.shape:
+            matrices = np.where(either, 0.0, matrices)
+        matrices = read_covariances(matrices, X.shape)
+        return np.ascontiguousarray(np.einsum("nii->ni", matrices)), matrices
+    if not sp.issparse(X_err) and np.ndim(X_err) == 0:
+        X_err = np.full((n, d), check_number(X_err, "X_err"))
+    table = read_table(X_err, X.shape, names, missing)
+    check_squares(table)
+    return np.square(table, dtype=np.float64), np.empty((0, d, d))

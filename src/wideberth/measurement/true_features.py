@@ -1,54 +1,61 @@
 """`TrueFeatures`: what measured features probably were, as a scikit-learn transformer.
 
-The mathematics is in `population`, docs/theory/population.md; this module reads tables,
-chooses units and Gaussians, and speaks scikit-learn.
+The mathematics is in `population` and `fitting`, docs/theory/population.md; this module
+reads tables, draws rows to learn from, chooses units and speaks scikit-learn.
+
+Columns of two values, without errors and gaps, are categories c. They are no part of
+the Gaussians: the other columns are x = r + cB, with effects B of the categories and a
+population of residuals r. A row whose categories are known has the posterior of its
+residual, moved by cB. Where one of them is missing or has an error, c counts as
+Gaussian too, and the posterior is that of the population of (x, c).
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from wideberth.data.memory import physical_memory
 from wideberth.data.opening import in_chunks, open_measurements
-from wideberth.measurement.components import Components
-from wideberth.measurement.em import marginals
-from wideberth.measurement.gaussians import GaussianFitter
+from wideberth.data.samples import Samples
+from wideberth.measurement.fitting import GaussianFitter, category_effects, marginals
 from wideberth.measurement.goodness import ROWS, lacks, misfit
 from wideberth.measurement.population import (
     Measurements,
     Population,
     Posterior,
+    among,
     posterior_of,
-)
-from wideberth.measurement.tables import (
-    BLOCK,
-    ChunkTable,
-    ClassSample,
-    FarCells,
-    MeasurementTable,
-    MemoryTable,
-    Units,
     read_variances,
 )
 from wideberth.measurement.uncertainty import PopulationUncertainty
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
-from wideberth.problem.validation import short
 
+#: Most rows that a population is learned from. What 10⁵ rows leave open is a hundredth
+#: of what 10 rows do: far less than the errors of any object.
+_MOST_ROWS = 100_000
+#: Most products of one step of EM, n·d³, before fewer rows are drawn; about a second.
+#: A population of d features has at least 20·d rows all the same.
+_QUICK_STEP = 2e9
+#: Most products of a step, beyond which a population is refused: some ten minutes.
+_LONGEST_STEP = 1e12
+#: Most categories whose effects are learned, those nearest to half of the rows: each
+#: takes as many products as rows times categories.
+_MOST_EFFECTS = 200
 #: How far from the median of its column a measurement is warned of, in units of its
 #: error and the range of the middle half: a choice, far outside any Gaussian.
 _FAR = 20.0
-_NO_LABELS = (
-    "n_components='per_class' needs the labels y; give them to fit, or choose a "
-    "number of Gaussians."
-)
 
 
 class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -58,7 +65,9 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     learns the population that the objects come from, a Gaussian or several, and gives
     for each object the posterior mean of its true features: cells with small errors
     stay, cells with large ones move to where the other cells and the population say
-    they should be, and missing ones are filled. Exact cells stay exactly.
+    they should be, and missing ones are filled. Exact cells stay exactly. Columns of
+    two values without errors and gaps, such as one-hot categories, are no part of the
+    Gaussians: the means of the others depend on them.
 
     It is useful before any model, not only those of this package. Give `X_err` to `fit`
     and to `transform`: new objects have errors of their own.
@@ -81,8 +90,8 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         prior, by no more than this per row.
     max_iter : int, default=200
         Most steps of EM.
-    n_jobs : int, optional
-        Threads that share the rows. The result is the same for any number.
+    verbose : bool or int, default=0
+        Whether to print what is being learned, step by step.
     random_state : int, RandomState instance, optional
         For the start of a mixture of `n_components` > 1, by k-means.
 
@@ -130,7 +139,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [None, Integral],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
@@ -141,25 +150,28 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         shrinkage="auto",
         tol=1e-4,
         max_iter=200,
-        n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.n_components = n_components
         self.shrinkage = shrinkage
         self.tol = tol
         self.max_iter = max_iter
-        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X, y=None, X_err=None):
-        """Learn the population from measurements.
+    def fit(self, X, y=None, *, X_err=None):
+        """Learn the population from measurements, of at most 100 000 rows.
+
+        Of more rows, so many are drawn at random, always the same ones.
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features), or what is read in chunks
             Measurements, NaN where there is none. Files, Dask collections and chunks
             of a program are taken as `wideberth.open_data` takes them, with `y` and
-            `X_err` as there; labels may be missing, (X, None, None, None, X_err).
+            `X_err` as there; labels may be missing, (X, None, None, None, X_err). They
+            are read once.
         y : array of shape (n_samples,), optional
             Labels, for one Gaussian per class.
         X_err : array or frame of shape (n_samples, n_features), or a number, optional
@@ -173,32 +185,33 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        table = self._open(X, y, X_err)
-        sample = table.sample()
-        _refuse_empty(np.isnan(sample.low), self._names())
+        part, labels, rows = self._gather(X, y, X_err)
+        refuse_empty_columns(part.values, self._names())
         # So that units do not matter; features that never vary have none.
-        centre, variance = marginals(sample.evenly, self.max_iter, self.tol**0.5)
-        width = np.where(variance > 0, np.sqrt(variance), sample.high - sample.low)
-        varying = width > 0
-        units = Units(centre, np.where(varying, width, 1.0), varying)
-        self._centre, self._scale = units.centre, units.scale
-        fitter = GaussianFitter(self.shrinkage, self.tol, self.max_iter, self.n_jobs)
-        components = Components(self.n_components, fitter, self.random_state)
-        scaled = sample.in_units(units)
-        fit, prior = components.fit(table.in_units(units), scaled)
-        self._population = _spread_out(fit.population, varying)
-        self._uncertainty = PopulationUncertainty.of(
-            fit.population, scaled.evenly, prior, int(sample.counts.sum())
-        ).spread_out(varying)
-        self.weights_ = fit.population.shares
-        self.means_ = centre + self._scale * self._population.means
-        self.covariances_ = (
-            self._scale[:, None] * self._scale * self._population.covariances
-        )
+        centre, variance = marginals(part, self.max_iter, self.tol**0.5)
+        low, high = np.nanmin(part.values, axis=0), np.nanmax(part.values, axis=0)
+        width = np.where(variance > 0, np.sqrt(variance), high - low)
+        ends = (part.values == low) | (part.values == high)
+        categories = (part.exact & ends).all(axis=0)
+        self._centre, self._scale = centre, np.where(width > 0, width, 1.0)
+        self._beside = categories | (width == 0)
+        part, labels, rows = self._quick(part, labels, rows)
+        self._measured = bool(part.variances.any())
+        self._warn_of_far_cells(part, rows)
+        scaled = part.scaled(self._centre, self._scale)
+        learned = self._residuals(scaled, categories & (width > 0))
+        report = self._report if self.verbose else None
+        fitter = GaussianFitter(self.shrinkage, self.tol, self.max_iter, report)
+        fit, prior = fitter.fit(learned, labels, self.n_components, self.random_state)
+        self._population = fit.population
+        self._uncertainty = PopulationUncertainty.of(fit.population, learned, prior)
+        joint = self._joint
+        self.weights_ = joint.shares
+        self.means_ = self._centre + self._scale * joint.means
+        self.covariances_ = self._scale[:, None] * self._scale * joint.covariances
         self.n_components_ = len(self.weights_)
         self.shrinkage_ = prior.rows
         self.objective_, self.n_iter_ = fit.objectives, len(fit.objectives)
-        self._measured = sample.measured
         if not fit.converged:
             warnings.warn(
                 f"EM has not converged after {self.n_iter_} steps (max_iter="
@@ -207,9 +220,8 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._warn_of_far_cells(table, sample)
-        columns = misfit(fitter, fit.population, scaled.evenly, prior)
-        places = {ROWS: ROWS} | dict(enumerate(np.flatnonzero(varying).tolist()))
+        columns = misfit(fitter, fit.population, learned, prior)
+        places = {ROWS: ROWS} | dict(enumerate(np.flatnonzero(~self._beside).tolist()))
         self.misfit_ = {what: [places[j] for j in js] for what, js in columns.items()}
         if found := lacks(self.misfit_, self._names()):
             K = self.n_components_
@@ -223,7 +235,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         return self
 
-    def fit_transform(self, X, y=None, X_err=None):
+    def fit_transform(self, X, y=None, *, X_err=None):
         """Learn the population and return the posterior means of the same rows.
 
         Parameters
@@ -255,10 +267,10 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         part = self._read(X, X_err)
         return np.concatenate(
-            [self._posterior(block, None).mean for block in part.blocks(BLOCK)]
+            [self._posterior(block, False).mean for block in part.blocks()]
         )
 
-    def posterior(self, X, X_err=None, covariance="full") -> Posterior:
+    def posterior(self, X, X_err=None) -> Posterior:
         """Return posterior means and covariances of the true features.
 
         Parameters
@@ -266,8 +278,6 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array or frame of shape (n_samples, n_features)
         X_err : error bars of these rows, optional
             As for `transform`.
-        covariance : {"full", "diagonal"}, default="full"
-            Whether covariances are matrices, or variances only, which take less memory.
 
         Returns
         -------
@@ -277,17 +287,78 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             `responsibilities`.
         """
         check_is_fitted(self)
-        if not isinstance(covariance, str) or covariance not in ("full", "diagonal"):
+        part = self._read(X, X_err)
+        n, d = part.values.shape
+        size = n * d**2 * 8 * (self.n_components_ + 1)
+        if size > physical_memory() / 2:
             raise ValueError(
-                f"covariance={short(covariance)} is not known; choose 'full' or "
-                "'diagonal'."
+                f"The posteriors of {n} rows and {d} columns take {size / 1e9:.2g} GB, "
+                "more than half of this machine's memory. Ask for fewer rows at a "
+                "time, or for means alone: transform."
             )
-        return self._posterior(self._read(X, X_err), covariance)
+        return self._posterior(part, True)
 
-    def _posterior(self, part: Measurements, covariance) -> Posterior:
-        scaled = part.scaled(self._centre, self._scale)
-        found = posterior_of(self._population, scaled, covariance, self._uncertainty)
+    def _posterior(self, part: Measurements, covariance: bool) -> Posterior:
+        scaled, beside = part.scaled(self._centre, self._scale), self._beside
+        doubt = self._uncertainty.among(~beside)
+        if part.exact[:, beside].all():
+            known = np.where(beside, scaled.values, 0.0)
+            shift = known @ self._effects
+            rest = replace(scaled, values=scaled.values - shift).columns(~beside)
+            own = self._population, rest, covariance, self._uncertainty
+            found = posterior_of(*own).among(~beside, known + shift)
+        else:
+            found = posterior_of(self._joint, scaled, covariance, doubt)
+            shift = np.where(beside, found.mean, 0.0) @ self._effects
+        found = replace(found, uncertainty=doubt, shift=shift)
         return found.in_units(part, self._centre, self._scale)
+
+    @property
+    def _joint(self) -> Population:
+        """The population of all columns in standard units, categories as Gaussians."""
+        own, columns = self._population, ~self._beside
+        mix = np.eye(len(columns)) + self._effects.T
+        spreads = among(own.covariances, columns, 2) + np.diag(self._categories)
+        return Population(own.shares, among(own.means, columns), mix @ spreads @ mix.T)
+
+    def _residuals(self, scaled: Measurements, categories: np.ndarray) -> Measurements:
+        """The columns of the population, without what the categories explain."""
+        d, self._categories = len(categories), categories
+        self._effects, modelled = np.zeros((d, d)), ~self._beside
+        rarity = np.abs(scaled.values).max(axis=0, initial=0.0, where=categories)
+        chosen = np.flatnonzero(categories)
+        chosen = np.sort(
+            chosen[np.argsort(rarity[chosen], kind="stable")][:_MOST_EFFECTS]
+        )
+        rest = scaled.columns(modelled)
+        if not (len(chosen) and modelled.any()):
+            return rest
+        effects, explained = category_effects(rest, scaled.values[:, chosen])
+        self._effects[np.ix_(chosen, np.flatnonzero(modelled))] = effects
+        return replace(rest, values=rest.values - explained)
+
+    def _quick(self, part: Measurements, labels, rows) -> tuple:
+        """As many rows as EM takes in a second per step, or 20 per column if more."""
+        n, d = len(part), int(np.sum(~self._beside))
+        c = min(d and int(self._beside.sum()), _MOST_EFFECTS)
+        cost = max(d**3, d * c**2, 1)
+        stride = max(n // max(int(_QUICK_STEP / cost), 20 * (d + c)), 1)
+        if n // stride * cost > _LONGEST_STEP:
+            hours = n // stride * cost / _QUICK_STEP / 3600
+            raise ValueError(
+                f"X has {d} columns with errors, gaps or more than two values. One "
+                f"step of EM over {n // stride} rows of them takes about {hours:.1g} "
+                "hours, and EM takes many steps. Drop columns, or combine them first, "
+                "such as by a PCA."
+            )
+        return (
+            part[::stride],
+            None if labels is None else labels[::stride],
+            rows[::stride],
+        )
+
+    def _report(self, line: str) -> None:
+        print(f"[{type(self).__name__}] {line}", flush=True)
 
     def _read(self, X, X_err, reset: bool = False) -> Measurements:
         X_err = in_order_of(X_err, X)
@@ -307,58 +378,65 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         )
         return Measurements(np.ascontiguousarray(X), variances, covariances)
 
-    def _open(self, X, y, X_err) -> MeasurementTable:
-        """What is to be learned from, in memory or in chunks."""
-        labelled = self.n_components in ("auto", "per_class")
+    def _gather(
+        self, X, y, X_err
+    ) -> tuple[Measurements, np.ndarray | None, np.ndarray]:
+        """Rows to learn from, numbers of their classes, and their numbers among all."""
         if not in_chunks(X):
             part = self._read(X, X_err, reset=True)
-            return MemoryTable(part, self._labels(y, len(part)) if labelled else None)
-        source = open_measurements(X, y, X_err)
-        table = ChunkTable(source, labelled)
-        if self.n_components == "per_class" and table.classes is None:
-            raise ValueError(_NO_LABELS)
-        self.n_features_in_ = source.d
-        self.__dict__.pop("feature_names_in_", None)
-        if source.names is not None:
-            self.feature_names_in_ = np.array(source.names, dtype=object)
-        return table
+            chunks = iter([(part, None if y is None else np.asarray(y))])
+            if y is not None and len(column_or_1d(y)) != len(part):
+                raise ValueError(f"y has {len(y)} labels; X has {len(part)} rows.")
+        else:
+            source = open_measurements(X, y, X_err)
+            self.n_features_in_ = source.d
+            self.__dict__.pop("feature_names_in_", None)
+            if source.names is not None:
+                self.feature_names_in_ = np.array(source.names, dtype=object)
+            chunks = source.map(_read_chunk)
+        part, labels, rows = _drawn(chunks, _MOST_ROWS)
+        return part, self._labels(labels), rows
 
     def _names(self):
         return getattr(self, "feature_names_in_", range(self.n_features_in_))
 
-    def _labels(self, y, n: int) -> np.ndarray | None:
+    def _labels(self, y: np.ndarray | None) -> np.ndarray | None:
         """Numbers of classes; None where they are not to be used."""
-        if self.n_components == "auto":
-            kinds = ("binary", "multiclass")
-            if y is None or type_of_target(y) not in kinds:
-                return None
-        if y is None:
-            raise ValueError(_NO_LABELS)
-        y = column_or_1d(y)
-        check_classification_targets(y)
-        if len(y) != n:
-            raise ValueError(f"y has {len(y)} labels; X has {n} rows.")
+        if self.n_components == "per_class":
+            if y is None:
+                raise ValueError(
+                    "n_components='per_class' needs the labels y; give them to fit, or "
+                    "choose a number of Gaussians."
+                )
+            check_classification_targets(y)
+        elif (
+            self.n_components != "auto"
+            or y is None
+            or type_of_target(y) not in ("binary", "multiclass")
+        ):
+            return None
         return np.unique(y, return_inverse=True)[1]
 
-    def _warn_of_far_cells(self, table: MeasurementTable, sample: ClassSample) -> None:
+    def _warn_of_far_cells(self, part: Measurements, rows: np.ndarray) -> None:
         """Warn of tails that no Gaussian has, where posteriors depend on it."""
-        rows = sample.evenly
-        if not (self._measured or np.isnan(rows.values).any()):
+        if not (self._measured or np.isnan(part.values).any()):
             return
-        low, middle, high = np.nanpercentile(rows.values, [25, 50, 75], axis=0)
-        width = np.where(high > low, high - low, np.inf)
-        found = list(table.map(FarCells(middle, width, _FAR)))
-        far = sum(counts for counts, *_ in found)
+        low, middle, high = np.nanpercentile(part.values, [25, 50, 75], axis=0)
+        width = np.where((high > low) & ~self._beside, high - low, np.inf)
+        off = np.abs(part.values - middle) / np.sqrt(part.variances + width**2)
+        off[np.isnan(off)] = 0.0
+        far = (off > _FAR).sum(axis=0)
         if far.any():
-            _, _, place, column = max(found, key=lambda each: each[1])
+            row, column = np.unravel_index(off.argmax(), off.shape)
             names = self._names()
             columns = ", ".join(str(names[j]) for j in np.flatnonzero(far))
             warnings.warn(
                 f"{far.sum()} measurements are more than {_FAR:g} times as far from "
                 "the median of their column as their error and the middle half of the "
-                f"column explain, in the columns: {columns}. The worst is in {place}, "
-                f"column {names[column]!s}. A population of Gaussians has no such "
-                "tails: take logarithms, raise errors, or set such cells to NaN.",
+                f"column explain, in the columns: {columns}. The worst is in row "
+                f"{rows[row]}, column {names[column]!s}. A population of Gaussians has "
+                "no such tails: take logarithms, raise errors, or set such cells to "
+                "NaN.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -374,25 +452,64 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     )
 
 
-def _spread_out(population: Population, columns: np.ndarray) -> Population:
-    """A population of some features, the others being 0 always."""
-    K, d = len(population.shares), len(columns)
-    means, covariances = np.zeros((K, d)), np.zeros((K, d, d))
-    means[:, columns] = population.means
-    covariances[:, np.outer(columns, columns)] = population.covariances.reshape(K, -1)
-    return Population(population.shares, means, covariances)
-
-
 def refuse_empty_columns(X: np.ndarray, names=None) -> None:
     """Refuse rows of which no one has a value in some column."""
-    if X.ndim == 2:
-        names = range(X.shape[1]) if names is None else names
-        _refuse_empty(np.isnan(X).all(axis=0), names)
-
-
-def _refuse_empty(empty: np.ndarray, names) -> None:
+    empty = np.isnan(X).all(axis=0) if X.ndim == 2 else np.zeros(1, dtype=bool)
     if empty.any():
+        names = range(X.shape[1]) if names is None else names
         raise ValueError(
             f"X has no measurement at all in column {names[int(empty.argmax())]!r}; a "
             "population cannot be learned from none. Drop that column."
         )
+
+
+def _read_chunk(chunk: Samples) -> tuple[Measurements, np.ndarray | None]:
+    """Measurements and labels of a chunk."""
+    if len(chunk.errors) == 2:
+        raise chunk.error(
+            "the errors are a pair (down, up); the population takes one standard error "
+            "for each cell, such as half their sum."
+        )
+    try:
+        values = check_array(
+            chunk.X, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
+        )
+        errors = chunk.errors[0] if chunk.errors else 0.0
+        part = Measurements(values, *read_variances(errors, values))
+    except (TypeError, ValueError) as error:
+        raise chunk.error(str(error)) from None
+    return part, None if chunk.y is None else np.asarray(chunk.y)
+
+
+def _drawn(
+    chunks: Iterator[tuple[Measurements, np.ndarray | None]], most: int
+) -> tuple[Measurements, np.ndarray | None, np.ndarray]:
+    """At most so many rows of all chunks, in order, each as likely as any other.
+
+    Those with the least of random numbers: the same ones however chunks are cut. Also
+    their labels, and their numbers among all rows.
+    """
+    rng, n, kept = np.random.default_rng(0), 0, []
+    for part, labels in chunks:
+        keys = rng.random(len(part))
+        kept.append((part, labels, np.arange(n, n + len(part)), keys))
+        n += len(part)
+        if sum(len(each[0]) for each in kept) > 2 * most:
+            kept = [_least(kept, most)]
+    part, labels, rows, _ = _least(kept, most)
+    return part, labels, rows
+
+
+def _least(kept: list, most: int) -> tuple:
+    parts, labels, rows, keys = zip(*kept, strict=True)
+    part, rows, keys = (
+        Measurements.joined(parts),
+        np.concatenate(rows),
+        np.concatenate(keys),
+    )
+    labels = None if any(own is None for own in labels) else np.concatenate(labels)
+    if len(part) <= most:
+        return part, labels, rows, keys
+    taken = np.sort(np.argpartition(keys, most)[:most])
+    own = None if labels is None else labels[taken]
+    return part[taken], own, rows[taken], keys[taken]

@@ -30,9 +30,9 @@ from wideberth.measurement.population import (
     Population,
     Posterior,
     Prior,
+    among,
     posterior_of,
 )
-from wideberth.measurement.tables import BLOCK
 
 #: Degrees of freedom from which on Student's distribution is a Gaussian one: quantiles
 #: differ by less than 10⁻⁶.
@@ -55,23 +55,22 @@ class PopulationUncertainty:
 
     @classmethod
     def of(
-        cls, population: Population, part: Measurements, prior: Prior, n: int
+        cls, population: Population, part: Measurements, prior: Prior
     ) -> PopulationUncertainty:
-        """That of a population fitted to n rows, of which `part` is an even sample."""
+        """That of a population fitted to these rows."""
         K, d = population.means.shape
-        more = n / len(part)
         precisions = np.linalg.inv(population.covariances)
         # A feature that no row of a Gaussian has keeps the information of the floor.
         counts, information = np.zeros(K), FLOOR * precisions
         for k, shares, inverses in _inverses(population, part):
-            counts[k] += more * shares.sum()
-            information[k] += more * np.tensordot(shares, inverses, 1)
+            counts[k] += shares.sum()
+            information[k] += np.tensordot(shares, inverses, 1)
         shifts = np.linalg.inv(information)
         # Rows with small errors tell more of Σ than others: Σγ tr(P_iM P_iM) ≥ d / Σγ.
         squares = np.zeros(K)
         for k, shares, inverses in _inverses(population, part):
             each = inverses @ shifts[k]
-            squares[k] += more * (shares @ np.einsum("nij,nji->n", each, each))
+            squares[k] += shares @ np.einsum("nij,nji->n", each, each)
         nu, total = prior.rows, counts + prior.rows
         scatters = np.linalg.inv(information + nu[:, None, None] * precisions)
         known = np.broadcast_to(prior.known, (K, d))[:, None]
@@ -85,16 +84,14 @@ class PopulationUncertainty:
             np.column_stack([counts**2 * squares / max(d, 1) + nu, np.ones(K)]),
         )
 
-    def spread_out(self, columns: np.ndarray) -> PopulationUncertainty:
-        """The same for more features; those that are not in `columns` never vary."""
-
-        places = np.eye(len(columns))[columns]  # row j has its 1 in the j-th of them
+    def among(self, columns: np.ndarray) -> PopulationUncertainty:
+        """The same among more features, of which these were the columns (a mask)."""
         return replace(
             self,
-            means=self.means @ places,
-            precisions=places.T @ self.precisions @ places,
-            shifts=places.T @ self.shifts @ places,
-            scatters=places.T @ self.scatters @ places,
+            means=among(self.means, columns),
+            precisions=among(self.precisions, columns, 2),
+            shifts=among(self.shifts, columns, 2),
+            scatters=among(self.scatters, columns, 2),
         )
 
     def in_units(self, centre, scale) -> PopulationUncertainty:
@@ -121,7 +118,8 @@ class PopulationUncertainty:
     def _student(self, k: int, posterior: Posterior, u: np.ndarray):
         pull = np.einsum("nij,nj->ni", posterior.covariances[k], u)  # Vu
         r = pull @ self.precisions[k]
-        g = (posterior.means[k] - self.means[k]) @ self.precisions[k]
+        g = posterior.means[k] - posterior.shift - self.means[k]
+        g = g @ self.precisions[k]
         own = np.maximum(_form(r, pull), 0.0)  # rᵀΣr, the population's part of uᵀVu
         moved = _form(r @ self.shifts[k], r)
         doubt = np.zeros(len(u))  # variance of rᵀδΣr
@@ -168,8 +166,8 @@ def _form(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _inverses(population: Population, part: Measurements) -> Iterator[tuple]:
     """Of blocks of rows: the number of a Gaussian, its responsibilities, and S⁻¹."""
-    for block in part.blocks(BLOCK):
-        shares = posterior_of(population, block, None).responsibilities
+    for block in part.blocks():
+        shares = posterior_of(population, block, False).responsibilities
         cells = block.values, block.variances, block.covariances
         for k, mean in enumerate(population.means):
             spread = population.covariances[k]

@@ -17,9 +17,11 @@ into what solvers are good at. `Presolved` holds the result and the way back:
   certificate of the other.
   Noise scales τ may be divided by a power of two that the radii take on. With
   m_i = κm_i', w = κw' and b = κb' the objective is κ² times that of (m', c/κ, s₀/κ),
-  with α' = α/κ.
+  with α' = α/κ. A number that all targets share is taken off them, and given to a free
+  intercept, where that rounds nothing.
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
 * *Equal rows* are one row (`merge.py`).
+* *Quantile loss.* Hinges become the loss of theory §15, last of all (`posed`).
 
 Data of usual size is left as it is, uncopied.
 
@@ -33,7 +35,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -71,7 +73,8 @@ class Presolved:
     Rows x were turned to xᵀB, with an orthonormal `basis` B (None: not turned), and
     divided by σ, noise scales by `stretch` and targets by `kappa`, all powers of two.
     `cut` is the largest radius given, where it was cut down. Where equal samples were
-    merged, `equal` says which.
+    merged, `equal` says which. Under the quantile loss `tilt` is its q, and `shift` was
+    taken off all targets t_i; `problem` has hinges, and `posed` is what is solved.
     """
 
     problem: Problem
@@ -81,6 +84,13 @@ class Presolved:
     cut: float | None = None
     equal: Merged | None = None
     kappa: float = 1.0
+    tilt: float = 0.0
+    shift: float = 0.0
+
+    @cached_property
+    def posed(self) -> Problem:
+        """The problem to solve, under the loss stated."""
+        return self.problem.tilted(self.tilt) if self.tilt else self.problem
 
     @property
     def n(self) -> int:
@@ -102,12 +112,17 @@ class Presolved:
         alpha = None if alpha is None else alpha * sigma * sigma / kappa
         if alpha is not None and self.equal is not None:
             alpha = self.equal.gathered(alpha)
-        return w * sigma / kappa, None if b is None else b / kappa, alpha
+        b = None if b is None else (b - self.shift) / kappa
+        return w * sigma / kappa, b, alpha
 
     def outward(self, w, b, alpha):
         """A point of the problem to solve, as one of the problem as given."""
         alpha = None if alpha is None else self.dual_weights(alpha)
-        return self.weights(w), b * self.kappa, alpha
+        return self.weights(w), self.intercept(b), alpha
+
+    def intercept(self, b: float) -> float:
+        """An intercept as given."""
+        return b * self.kappa + self.shift
 
     def weights(self, w: np.ndarray) -> np.ndarray:
         """Weights of the features as given."""
@@ -150,7 +165,13 @@ class Presolved:
     def level(self, factor: float, norm_penalty: float) -> Problem:
         """The problem with `factor` times its radii, under a norm penalty as given."""
         changed = self.problem.with_radii(factor * self.problem.radii)
-        return replace(changed, penalty=self.norm_penalty(norm_penalty))
+        changed = replace(changed, penalty=self.norm_penalty(norm_penalty))
+        return replace(self, problem=changed).posed
+
+    @property
+    def unit_radii(self) -> Problem:
+        """The problem with all radii 1, in the units here."""
+        return replace(self, problem=self.problem.with_radii(1.0)).posed
 
     def norm_penalty(self, penalty: float) -> float:
         """A norm penalty s₀ as given, in the units here: σ²s₀Ω(w) = (σs₀)Ω(w').
@@ -211,25 +232,31 @@ def build_problem(X, y, statement: Statement, factor: float | None = 1.0) -> Pre
     X, size, norms = measured_data(X)
     if X_err is not None:
         bars = errors_beside(X, X_err, statement.error_shape, names, noise)
-        return presolve(Problem.from_matrix(X, y, bars, statement), factor=factor)
+        problem = Problem.from_matrix(X, y, bars, statement)
+        return presolve(problem, factor=factor, tilt=statement.tilt)
     shape = as_shape(noise, X.shape[1], names)
     axes, shape = shape.axes, shape.principal
     X = to_csr(X if axes is None else X @ axes)
     problem = Problem.from_matrix(X, y, shape, statement)
     if axes is None:
         problem.rows.know_norms(norms)
-    return presolve(problem, size, axes, factor)
+    return presolve(problem, size, axes, factor, statement.tilt)
 
 
 def presolve(
-    problem: Problem, size: float = np.inf, axes=None, factor: float | None = 1.0
+    problem: Problem,
+    size: float = np.inf,
+    axes=None,
+    factor: float | None = 1.0,
+    tilt: float = 0.0,
 ) -> Presolved:
     """The problem in units that suit float64.
 
     `size` is ‖X‖ (Frobenius), or infinite where it is not known; `axes` is the basis
     that its rows were turned to. The largest C of a path is `factor`, by which weights
-    will be multiplied; None where it is not known yet.
+    will be multiplied; None where it is not known yet. `tilt`: q of the quantile loss.
     """
+    problem, shift = _centred(problem)
     heaviest = 0.0 if factor is None else factor * float(problem.weights.max())
     entries = problem.n * problem.rows.d  # ‖X‖ may show already that they are usual
     usual = math.sqrt(entries) / USUAL <= size <= USUAL
@@ -242,7 +269,9 @@ def presolve(
             "than float64 can hold. Lower C, or scale X down."
         )
     stretch, kappa = problem.noise.sets.unit(sigma, USUAL), _kappa(problem)
-    presolved = Presolved(problem, sigma, stretch, axes, kappa=kappa)
+    presolved = Presolved(
+        problem, sigma, stretch, axes, kappa=kappa, tilt=tilt, shift=shift
+    )
     if sigma == stretch == kappa == 1.0:
         return presolved
     b = problem.intercept
@@ -258,6 +287,21 @@ def presolve(
             least_scale=problem.least_scale * sigma * sigma / kappa / kappa,
         )
     return replace(presolved, problem=changed)
+
+
+def _centred(problem: Problem) -> tuple[Problem, float]:
+    """The problem with targets about 0 beside a free b, and what was taken off t_i.
+
+    Only where every difference is exact; as a rule it is where targets vary little
+    beside their size, and there it is needed.
+    """
+    if problem.m is None or problem.intercept != 0 or not problem.n:
+        return problem, 0.0
+    middle = float(np.median(problem.m))
+    targets = problem.m - middle
+    if not np.array_equal(targets + middle, problem.m):
+        return problem, 0.0
+    return replace(problem, m=targets), middle * float(problem.y[0])
 
 
 def _kappa(problem: Problem) -> float:

@@ -67,6 +67,8 @@ def critical_radius(
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
+    loss="hinge",
+    quantile=0.5,
     tol=1e-3,
     max_iter=200,
 ) -> Bracket:
@@ -77,9 +79,9 @@ def critical_radius(
     X : array or CSR matrix of shape (n, d), or Problem
         Data in memory; or a problem, which states all the rest but for its radii.
     y : array of shape (n,)
-        Labels of two classes, as in `solve`.
+        Labels of two classes, or numbers, as in `solve`.
     C, noise, X_err, error_shape, norm_penalty
-    fit_intercept, intercept_penalty, sample_weight
+    fit_intercept, intercept_penalty, sample_weight, loss, quantile
         As in `solve`. With `X_err` it is the factor on all errors.
     tol : float
         Relative width of the bracket to stop at.
@@ -103,10 +105,12 @@ def critical_radius(
         fit_intercept=fit_intercept,
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
+        loss=loss,
+        quantile=quantile,
     )
     presolved = build_problem(X, y, statement)
     with np.errstate(all="ignore"):
-        found = critical_radius(presolved.problem, tol=tol, max_iter=max_iter)
+        found = critical_scale(presolved.unit_radii, tol=tol, max_iter=max_iter)
     return Bracket(presolved.radius(found.lower), presolved.radius(found.upper))
 
 

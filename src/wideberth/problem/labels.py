@@ -11,7 +11,12 @@ from collections.abc import Collection
 import numpy as np
 
 from wideberth.problem.arrays import host, is_foreign, namespace
-from wideberth.problem.validation import as_array, is_missing
+from wideberth.problem.validation import (
+    NotFiniteError,
+    as_array,
+    float_array,
+    is_missing,
+)
 
 #: Number of distinct labels above which numbers look like measurements: a choice.
 _MANY = 20
@@ -33,10 +38,25 @@ def check_labels(y, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.where(numbers == 1, 1.0, -1.0), classes
 
 
-def label_vector(y, n: int) -> np.ndarray:
-    """One label per row, as a NumPy vector."""
+def check_targets(y, n: int) -> np.ndarray:
+    """Numbers to predict, one per row, as float64."""
+    y = label_vector(y, n, "number")
+    if y.dtype.kind not in "biuf":
+        y = float_array(y, "y")
+    targets = np.asarray(y, dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(targets))
+    if bad.size:
+        raise NotFiniteError(
+            f"y is {targets[bad[0]]} in row {bad[0]}; {bad.size} of {n} rows have no "
+            "finite number to predict. Drop them."
+        )
+    return targets
+
+
+def label_vector(y, n: int, what: str = "label") -> np.ndarray:
+    """One label, or number to predict, per row, as a NumPy vector."""
     if y is None:
-        raise ValueError("y is None; give one label per row of X.")
+        raise ValueError(f"y is None; give one {what} per row of X.")
     y = y if type(y) is np.ndarray else as_array(y, "y")
     if y.shape == (n, 1):
         from sklearn.exceptions import DataConversionWarning
@@ -50,7 +70,7 @@ def label_vector(y, n: int) -> np.ndarray:
         y = y[:, 0]
     if y.shape != (n,):
         raise ValueError(
-            f"y has shape {y.shape}; it must be one label per row of X, shape ({n},)."
+            f"y has shape {y.shape}; it must be one {what} per row of X, shape ({n},)."
         )
     return y
 

@@ -39,17 +39,24 @@ from wideberth.problem.arrays import (
     host,
     is_foreign,
     largest,
+    masked,
     namespace,
     ones,
     pick,
 )
-from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
-from wideberth.problem.labels import check_labels
+from wideberth.problem.certificate import (
+    PROVABLE,
+    Certificate,
+    DualPoint,
+    PrimalPoint,
+)
+from wideberth.problem.labels import check_labels, check_targets
 from wideberth.problem.limits import TINY
 from wideberth.problem.rounding import (
     OFF,
     DualSums,
     accurate_sum,
+    chain,
     class_sums,
     dual_rounding,
     hinge_sum,
@@ -97,6 +104,23 @@ class Folded:
         """The sums of some features; bounds stay those of all features."""
         noise = None if self.noise is None else self.noise.restricted(columns)
         return replace(self, d=self.d[columns], noise=noise)
+
+    def times(self, factor: float) -> Folded:
+        """The sums under weights `factor` times as large."""
+        noise = None if self.noise is None else self.noise.times(abs(factor))
+        mass = abs(factor) * self.mass
+        return replace(
+            self,
+            d=factor * self.d,
+            total=factor * self.total,
+            balance=factor * self.balance,
+            mass=mass,
+            rounding=abs(factor) * self.rounding + gamma(1) * mass,
+            chain=self.chain + 1,
+            noise=noise,
+            size=abs(factor) * self.size,
+            weight=abs(factor) * self.weight,
+        )
 
     def __add__(self, other: Folded) -> Folded:
         noise = [part for part in (self.noise, other.noise) if part is not None]
@@ -177,7 +201,7 @@ class Problem:
     def from_matrix(cls, X, y, sets: Sets, statement: Statement) -> Problem:
         """The problem on checked X, with the sets that a statement describes."""
         n, weight = X.shape[0], statement.sample_weight
-        labels, classes = check_labels(y, n)
+        labels, classes, m = _read_y(y, n, statement)
         weights = constant(float(statement.C), n)
         if weight is not None:
             with np.errstate(over="ignore"):
@@ -198,6 +222,7 @@ class Problem:
             statement.intercept,
             classes=classes,
             penalty=penalty,
+            m=m,
         )
         if sets.offsets is None:
             return problem
@@ -250,11 +275,62 @@ class Problem:
         a constant is optimal where all targets are equal.
         """
         targets = check_vector(targets, self.n, "targets")
-        changed = replace(self, m=targets)
-        nothing = changed.at(np.zeros(self.rows.d), margins=0.0 * targets)
-        size = accurate_sum(self.weights * abs(targets))
-        scale = max(nothing.value, _CONSTANT * size)
-        return replace(changed, least_scale=scale)
+        return replace(self, m=targets)._scaled()
+
+    def _scaled(self) -> Problem:
+        nothing = self.at(np.zeros(self.rows.d), margins=0.0 * self.targets)
+        size = accurate_sum(self.weights * abs(self.targets))
+        return replace(self, least_scale=max(nothing.value, _CONSTANT * size))
+
+    def tilted(self, share: float) -> Problem:
+        """Return the problem with the quantile loss, q = `share`, in place of hinges.
+
+        Theory §15: of every sample −q is folded, but for its noise, of which q is; what
+        is left of its radius in the hinge is 1 − 2q of it.
+        """
+        fold = replace(self.fold(self.weights >= 0).times(-share), n=0)
+        changed = replace(self.hinges(share), folded=fold)._scaled()
+        # D of a constant y, 0 in exact arithmetic, is off by the square of that of d.
+        resolved = fold.rounding * fold.rounding / PROVABLE
+        return replace(changed, least_scale=max(changed.least_scale, resolved))
+
+    def hinges(self, share: float) -> Problem:
+        """Return the hinges of the quantile loss alone, without what is folded."""
+        radii = (1 - 2 * share) * self.radii
+        return replace(self, noise=self.noise.with_radii(radii))
+
+    def times(self, C: float) -> Problem:
+        """Return the problem with C times the weights, those of folded samples too."""
+        if self.folded is None:
+            return self.with_weights(C * self.weights)
+        fold, scale = self.folded.times(C), C * self.least_scale
+        return replace(self, weights=C * self.weights, folded=fold, least_scale=scale)
+
+    def fold(self, chosen) -> Folded:
+        """Σ over a mask of samples of c_i times z_i, m_i, y_i, ρ_iU_i (theory §3)."""
+        count = int(namespace(chosen).count_nonzero(chosen))
+        if count == 0:
+            return Folded(np.zeros(self.rows.d))
+        weights, norms = masked(chosen, self.weights), self.rows.norms()
+        mass = sum_of_products(weights, norms)
+        relative = self.rows.combine_rounding + gamma(self.chain)
+        relative += self.noise.sets.rotation_error
+        own = replace(self, folded=None).dual_sums(weights)
+        return Folded(
+            self.rows.combine(weights),
+            own.total,
+            sum_of_products(weights, self.y),
+            count,
+            mass,
+            relative * mass,
+            chain(self.n, count) + self.chain,
+            largest(masked(chosen, norms)),
+            largest(masked(chosen, self.noise.lipschitz(self.rows.d))),
+            self.noise.folded(weights),
+            own.size,
+            own.weight,
+            largest(masked(chosen, abs(self.targets))),
+        )
 
     def with_radii(self, radii) -> Problem:
         """Return the same samples under other radii, rows in the centre of the sets."""
@@ -536,6 +612,19 @@ class Problem:
         """The largest L_i, folded samples included."""
         own = self.noise.lipschitz(self.rows.d)
         return max(largest(own), self._fold("largest_lipschitz"))
+
+
+def _read_y(
+    y, n: int, statement: Statement
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Labels −1 and +1, the classes that they stand for, and the targets m_i.
+
+    Under the quantile loss y holds numbers t_i: all labels are s, and m_i = s·t_i.
+    """
+    if not statement.tilt:
+        return *check_labels(y, n), None
+    side = statement.side
+    return np.full(n, side), None, side * check_targets(y, n)
 
 
 def best_intercept(slack, y, weights, penalty: float, folded: float) -> float:

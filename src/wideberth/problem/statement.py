@@ -43,6 +43,8 @@ class Statement:
     intercept_penalty: float = 0.0
     sample_weight: ArrayLike | None = None
     ramp: float | None = None
+    loss: str = "hinge"
+    quantile: float = 0.5
 
     def __post_init__(self) -> None:
         check_number(self.C, "C", positive=True)
@@ -59,6 +61,39 @@ class Statement:
                 "fit_intercept=True."
             )
         check_ramp(self.ramp)
+        self._check_loss()
+
+    def _check_loss(self) -> None:
+        if self.loss not in ("hinge", "quantile"):
+            raise ValueError(
+                f"loss={short(self.loss)} is not known; it must be 'hinge', for "
+                "classes, or 'quantile', for numbers."
+            )
+        level = check_number(self.quantile, "quantile", "a number between 0 and 1")
+        if not 0 < level < 1:
+            raise ValueError(
+                f"quantile={self.quantile!r} must lie between 0 and 1; 0.5 is the "
+                "median."
+            )
+        if self.loss == "hinge" and level != 0.5:
+            raise ValueError(
+                f"quantile={self.quantile!r} is for numbers; say loss='quantile', too."
+            )
+        if self.loss == "quantile" and self.level > -np.inf:
+            raise ValueError(
+                f"ramp={self.ramp!r} is for classes whose labels may be wrong; leave "
+                "it out with loss='quantile', which bears outliers."
+            )
+
+    @property
+    def tilt(self) -> float:
+        """q = min(τ, 1 − τ) of the quantile loss (theory §15); 0 for the hinge."""
+        return min(self.quantile, 1 - self.quantile) * (self.loss == "quantile")
+
+    @property
+    def side(self) -> float:
+        """s of all samples under the quantile loss: +1 for τ > ½, −1 otherwise."""
+        return 1.0 if self.quantile > 0.5 else -1.0
 
     @property
     def intercept(self) -> float | None:

@@ -18,22 +18,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.problem import Folded, Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import (
-    constant,
-    fill,
-    is_foreign,
-    largest,
-    masked,
-    namespace,
-)
+from wideberth.problem import Pair, PrimalPoint, Problem
+from wideberth.problem.arrays import constant, fill, is_foreign, namespace
 from wideberth.problem.limits import BLOCK_ROWS, EPS, LITTLE
-from wideberth.problem.rounding import (
-    accurate_sum,
-    chain,
-    sum_of_products,
-    totals_rounding,
-)
+from wideberth.problem.rounding import accurate_sum, totals_rounding
 from wideberth.problem.rows import gamma
 from wideberth.screening.regions import (
     Region,
@@ -302,7 +290,7 @@ class Reduction:
         folded, settled = small.folded, self.settled.copy()
         if saturated.any():
             settled[self.free[saturated]] = small.weights[saturated]
-            fold = fold_samples(small, saturated)
+            fold = small.fold(saturated)
             folded = fold if folded is None else folded + fold
         reduced = small.take(keep, folded=folded)
         return Reduction(self.full, reduced, self.free[keep], settled)
@@ -312,33 +300,6 @@ class Reduction:
         whole = self.settled.copy()
         whole[self.free] = alpha
         return whole
-
-
-def fold_samples(problem: Problem, chosen) -> Folded:
-    """Σ over a mask of samples of c_i times z_i, m_i, y_i and ρ_iU_i (theory §3)."""
-    count = int(namespace(chosen).count_nonzero(chosen))
-    if count == 0:
-        return Folded(np.zeros(problem.rows.d))
-    weights, norms = masked(chosen, problem.weights), problem.rows.norms()
-    mass = sum_of_products(weights, norms)
-    relative = problem.rows.combine_rounding + gamma(problem.chain)
-    relative += problem.noise.sets.rotation_error
-    own = replace(problem, folded=None).dual_sums(weights)
-    return Folded(
-        problem.rows.combine(weights),
-        own.total,
-        sum_of_products(weights, problem.y),
-        count,
-        mass,
-        relative * mass,
-        chain(problem.n, count) + problem.chain,
-        largest(masked(chosen, norms)),
-        largest(masked(chosen, problem.noise.lipschitz(problem.rows.d))),
-        problem.noise.folded(weights),
-        own.size,
-        own.weight,
-        largest(masked(chosen, abs(problem.targets))),
-    )
 
 
 class Screener:

@@ -40,9 +40,13 @@ from wideberth.problem.limits import LITTLE
 from wideberth.problem.merge import Grouping, Groups, Merged, merge_chunk
 from wideberth.problem.ramp import Beyond
 from wideberth.problem.rows import Passes, as_rows
-from wideberth.screening import Partition, decide, fold_samples, screen_at_hand
+from wideberth.screening import Partition, decide, screen_at_hand
 from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
 from wideberth.solvers.sampling import SamplingError, draw
+
+#: Groups of similar targets for each batch, by which the loss of the best constant is
+#: known to about its 10⁻⁶ (a bin of quantiles is 1/1024 of the rows).
+_TARGETS = 1024
 
 
 class Batches(ABC):
@@ -69,6 +73,8 @@ class Batches(ABC):
     #: that are folded beside them.
     penalty: float = 0.0
     folded: Folded | None = None
+    #: Least number that gaps are relative to (`Problem.least_scale`).
+    least_scale = 0.0
     #: Most roundings in weights that are those of equal samples (`Problem.chain`).
     chain = 0.0
     #: Whether the first pass asks for distinct rows.
@@ -110,6 +116,7 @@ class InMemory(Batches):
         self.d, self.sets = problem.rows.d, problem.noise.sets
         self.intercept, self.penalty = problem.intercept, problem.penalty
         self.folded, self.chain = problem.folded, problem.chain
+        self.least_scale = problem.least_scale
 
     def ask(self, question):
         """Ask the one batch."""
@@ -180,6 +187,8 @@ class Answer:
     classes: tuple[int, int] = (0, 0)
     #: The distinct rows of a batch, where those are asked for and few.
     equal: Merged | None = None
+    #: Under the quantile loss, in the first pass: groups of rows of similar targets.
+    targets: Problem | None = None
 
 
 @dataclass(frozen=True)
@@ -210,9 +219,29 @@ class FirstPass:
             point if self.in_memory else None,
             piece.n,
             piece=piece.sampled(self.share, (self.seed, number)),
+            fold=None if self.in_memory else problem.folded,
             classes=(upper, problem.n - upper),
             equal=merge_chunk(problem) if self.distinct else None,
+            targets=None if self.in_memory or problem.m is None else _coarse(problem),
         )
+
+
+def _coarse(problem: Problem) -> Problem:
+    """Groups of rows of similar targets, without features.
+
+    By convexity no constant loses more on them than on the rows themselves.
+    """
+    m, weights = host(problem.m), host(problem.weights)
+    used = np.flatnonzero(weights > 0)
+    order = used[np.argsort(m[used])]
+    starts = np.unique(np.linspace(0, order.size, _TARGETS, False, dtype=np.int64))
+    if not order.size:
+        starts = np.empty(0, dtype=np.int64)
+    sums = np.add.reduceat(weights[order], starts) if order.size else np.empty(0)
+    means = np.add.reduceat((weights * m)[order], starts) / sums if order.size else sums
+    rows = as_rows(np.empty((sums.size, 0)), np.full(sums.size, float(problem.y[0])))
+    noise = Noise(problem.noise.sets.take(slice(0)), np.zeros(sums.size))
+    return Problem(rows, sums, noise, problem.intercept, m=means)
 
 
 @dataclass(frozen=True)
@@ -273,7 +302,7 @@ class Gather:
         alpha = None if self.proof is None else self.proof.alpha(number, problem)
         piece = Piece.of(problem, near, alpha)
         piece = piece.sampled(self.share, (self.seed, number))
-        answer = replace(answer, piece=piece, fold=fold_samples(problem, active))
+        answer = replace(answer, piece=piece, fold=problem.fold(active))
         whole = self.in_memory or problem.noise.proportional
         return answer if whole else _condensed(answer, self.w)
 
@@ -372,7 +401,7 @@ class Decided:
     #: Masks of the rows at α* = 0 and at α* = c.
     removed: Array | None = None
     saturated: Array | None = None
-    #: For a free b: bounds on margins that leave it out, labels and weights.
+    #: For a free b: bounds on margins that leave it out, labels, weights and targets.
     undecided: tuple[Array, ...] = ()
 
 
@@ -397,7 +426,8 @@ class Decide:
             known = self._screened(problem, self.region)
             decided = Decided(known.counts)
             if self.arrays and problem.intercept == 0:
-                bounds = known.lower, known.upper, problem.y, problem.weights
+                numbers = problem.y, problem.weights, problem.targets
+                bounds = known.lower, known.upper, *numbers
                 decided = replace(decided, undecided=bounds)
             elif self.arrays:
                 decided = Decided(known.counts, None, known.removed, known.saturated)
@@ -425,11 +455,11 @@ def decide_rows(batches: Batches, question: Decide) -> Decided:
         return Decided(counts, alpha)
     if batches.intercept == 0:
         columns = zip(*(part.undecided for part in parts), strict=True)
-        lower, upper, y, weights = (concat(list(column)) for column in columns)
-        rows, c = as_rows(np.empty((y.shape[0], 0)), host(y)), host(weights)
-        problem = Problem(rows, c, Noise(batches.sets, c), 0.0)
-        known = decide(problem, host(lower), host(upper))
-        masks = like(known.removed, y), like(known.saturated, y)
+        lower, upper, y, c, m = (host(concat(list(column))) for column in columns)
+        rows, noise = as_rows(np.empty((y.shape[0], 0)), y), Noise(batches.sets, c)
+        problem = Problem(rows, c, noise, 0.0, batches.folded, m=m)
+        known = decide(problem, lower, upper)
+        masks = like(known.removed, alpha), like(known.saturated, alpha)
         return Decided(known.counts, alpha, *masks)
     removed = concat([part.removed for part in parts])
     return Decided(counts, alpha, removed, concat([p.saturated for p in parts]))

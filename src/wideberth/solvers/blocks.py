@@ -597,8 +597,8 @@ class NoiseModel:
     rounding: float  # bound on the error of the gradient, which is Σ c_iδ_i
 
     @classmethod
-    def of(cls, folded: SumOfSets, w: np.ndarray) -> NoiseModel:
-        """That of Σ c_iρ_iU_i."""
+    def of(cls, folded: SumOfSets, w: np.ndarray, smoothing=0.0) -> NoiseModel:
+        """That of Σ c_iρ_iU_i, r_i being √(r_i² + `smoothing`) in its derivatives."""
         d, value, gradient, rounding = w.size, 0.0, np.zeros(w.size), 0.0
         few = sum(a.shape[0] for _, a in folded.parts) < d
         curvature = Curvature.of(np.zeros(d), dense=not few)
@@ -607,6 +607,7 @@ class NoiseModel:
             for J, part in bars.blocks():
                 sizes = part.sizes(w)
                 value += float(a[J] @ sizes)
+                sizes = np.sqrt(sizes * sizes + smoothing)
                 gradient += part.pull(a[J], w, sizes)
                 if few:
                     kept = np.maximum(sizes, TINY)
@@ -657,17 +658,22 @@ class OwnSets(Block):
     pulled: np.ndarray
 
     def refresh(self, method, afresh=False):
-        outside = self.problem.outside
-        if afresh:
+        outside, tilted = self.problem.outside, self.problem.m is not None
+        if afresh or tilted:  # most of the noise of the quantile loss is folded
             self.model = self.others
             if outside.parts:
-                model = NoiseModel.of(outside, method.w)
+                smoothing = self._smoothing(method) if tilted else 0.0
+                model = NoiseModel.of(outside, method.w, smoothing)
                 self.model = model if self.others is None else self.others + model
         self._visit_sets(method)
 
     @abstractmethod
     def _visit_sets(self, method: InteriorPoint) -> None:
         """Set `noise`, `attained` and `pulled` at the current point."""
+
+    def _smoothing(self, method: InteriorPoint) -> float:
+        """ε² by which r_i² is raised in derivatives."""
+        return 0.0
 
     def begin(self, method):
         self.refresh(method, afresh=True)
@@ -737,6 +743,9 @@ class SmoothedSets(OwnSets):
 
     def true_slack(self, slack):
         return slack + (self.noise - self.problem.radii * self.sizes)
+
+    def _smoothing(self, method):
+        return 0.5 * method.mu
 
     def _visit_sets(self, method):
         """Visit the rows at x for the present ε: the gap, and sums for a step."""

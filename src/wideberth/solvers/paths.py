@@ -96,7 +96,7 @@ class Sequence:
             depends = base.intercept or base.penalty > 0
             null, before = None if depends else null_certificate(base), None
             for j, C in enumerate(Cs.tolist()):
-                problem = base.with_weights(C * base.weights)
+                problem = base.times(C)
                 control = self._control(C, factor, penalty, ramp)
                 convex = control
                 if ramp > -np.inf:

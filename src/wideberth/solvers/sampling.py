@@ -127,8 +127,8 @@ class Sample:
         self.rows = problem.rows.take(self.index)
 
     def usable(self, problem: Problem) -> bool:
-        """Whether both classes and some weight were drawn."""
-        both = np.unique(self.rows.y).size == 2
+        """Whether some weight was drawn, and of two classes both were."""
+        both = problem.m is not None or np.unique(self.rows.y).size == 2
         return both and bool(problem.weights[self.index].any())
 
     def of(self, problem: Problem) -> Problem:

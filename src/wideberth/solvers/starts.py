@@ -85,10 +85,12 @@ def carry(
 def carry_scaled(problem: Problem, last: Pair, scale: float) -> WarmStart:
     """A solution under other weights, α being `scale` times it.
 
-    Multiplied so, Z·alpha is off by one rounding more, which bounds allow for.
+    Multiplied so, Z·alpha is off by one rounding more, which bounds allow for. Beside
+    folded samples it is computed afresh.
     """
     point, dual = last.point, last.dual
-    return carry(problem, point, scale * dual.alpha, scale * dual.d)
+    combined = scale * dual.d if problem.folded is None else None
+    return carry(problem, point, scale * dual.alpha, combined)
 
 
 def at_bounds(problem: Problem, alpha: np.ndarray) -> WarmStart:
@@ -106,14 +108,18 @@ def best_multiple(problem: Problem, last: Pair, ratio: float) -> tuple[float, fl
     D(tα) = tΣα_im_i − ½t²L with L = ‖w(α)‖² + λ_b b²: t is the ratio where all samples
     are at their bounds, and 1 where none is, for then a larger C changes nothing. The
     second number is the relative gap of tα and w, where P(w) has grown by
-    (ratio − 1)Σc_i[u_i]_+. Folded samples are left out and nothing is proven, but no
-    vector as long as the rows is read.
+    (ratio − 1)Σc_i[u_i]_+. Nothing is proven, but no vector as long as the rows is
+    read. Folded samples, those of the quantile loss, grow with the weights: t is the
+    ratio, and all of P but its square grows.
     """
-    point, dual = last.point, last.dual
-    square = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
-    total = dual.value + 0.5 * square
+    point, dual, penalty = last.point, last.dual, problem.intercept or 0.0
+    square = float(dual.w @ dual.w) + penalty * dual.b * dual.b
+    total, growing = dual.value + 0.5 * square, point.hinge
     t = min(total / square, ratio) if square > 0 else ratio
-    primal = point.value + (ratio - 1) * point.hinge
+    if problem.folded is not None:
+        growing = point.value - 0.5 * float(point.w @ point.w)
+        growing, t = growing - 0.5 * penalty * point.b * point.b, ratio
+    primal = point.value + (ratio - 1) * growing
     gap = primal - (t * total - 0.5 * t * t * square)
     return t, gap / max(primal, problem.least_scale, TINY)
 
@@ -209,7 +215,7 @@ class Predictor:
     def _bounds(self, problem: Problem) -> WarmStart:
         """All samples at their bounds, at the first C of all."""
         if self.bounds is None:
-            self.bounds = at_bounds(problem, problem.weights)
+            self.bounds = at_bounds(problem, problem.weights * (problem.targets > 0))
         return self.bounds
 
     def _predicted(self, problem: Problem, C: float) -> list[PrimalPoint]:

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from wideberth.noise.sets import Noise
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import Array, concat, host, namespace
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.merge import Groups, join, ratios
-from wideberth.problem.rows import gamma
+from wideberth.problem.rows import as_rows, gamma
 from wideberth.solvers.batches import Answer, Batches, FirstPass, Gather, Piece, Proof
 from wideberth.solvers.blocks import NoiseModel
 
@@ -135,14 +136,25 @@ class Work:
         """The objective at (w,b) of the question; in memory with all margins."""
         if self._point is not None:
             return self._point
-        w, b, none = self.question.w, self.question.b, np.empty(0)
-        hinge, penalty = math.fsum(self._hinges), self.batches.intercept or 0.0
-        rounding = self._rounding + gamma(4) * hinge
-        value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
-        penalty_set = self.batches.sets.penalty(self.batches.penalty, w.size)
-        noise = penalty_set.support(w)
-        value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
-        return PrimalPoint(w, b, none, none, hinge, value, rounding, value)
+        hinge, rest = math.fsum(self._hinges), self._without_rows
+        value, rounding = hinge + rest.value, self._rounding + rest.rounding
+        rounding += gamma(4) * (hinge + abs(rest.value))
+        scale = max(value, self.batches.least_scale)
+        return replace(rest, hinge=hinge, value=value, rounding=rounding, scale=scale)
+
+    @functools.cached_property
+    def _without_rows(self) -> PrimalPoint:
+        """The objective at (w,b) but for the hinges of all rows."""
+        batches, none = self.batches, np.empty(0)
+        problem = Problem(
+            as_rows(np.empty((0, batches.d)), none),
+            none,
+            Noise(batches.sets, none),
+            batches.intercept,
+            batches.folded,
+            penalty=batches.penalty,
+        )
+        return problem.at(self.question.w, self.question.b)
 
     @functools.cached_property
     def problem(self) -> Problem:
@@ -169,7 +181,12 @@ class Work:
                 self.alpha = concat([piece.alpha for piece in parts])
             fold = self.fold if self.folded_rows else self.batches.folded
             problem = replace(problem, folded=fold, chain=self.batches.chain)
-        problem = replace(problem, penalty=self.batches.penalty)
+        if self.grouping is not None and (outside := self.batches.folded) is not None:
+            known = problem.folded
+            folded = outside if known is None else outside + known
+            problem = replace(problem, folded=folded)
+        least = self.batches.least_scale
+        problem = replace(problem, penalty=self.batches.penalty, least_scale=least)
         problem.rows.passes = self.batches.counter(self.n)
         return problem
 

@@ -250,8 +250,8 @@ def _models() -> tuple[dict[str, bytes], ...]:
     for more in (
         f"{kinds} --standardize",
         f"{kinds} --missing median",
-        "--radius 0.1 --drop place --standardize --label-noise --noise linf",
-        "--drop place --missing model",
+        "--radius 0.1 --drop place --standardize --ramp --noise linf",
+        "--drop place --model measured",
     ):
         words = f"--target state --folds 0 --json --force {more} --out".split()
         with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):

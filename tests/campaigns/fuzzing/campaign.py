@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import resource
 import signal
 import time
 import traceback
@@ -158,6 +157,8 @@ def _ring(*_) -> None:
 
 
 def _limit_memory() -> None:
+    import resource
+
     with open("/proc/self/statm") as file:
         size = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
@@ -165,4 +166,6 @@ def _limit_memory() -> None:
 
 def _peak() -> int:
     """The most memory this process has held."""
+    import resource
+
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

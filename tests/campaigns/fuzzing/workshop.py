@@ -11,7 +11,7 @@ import numpy as np
 
 from fuzzing import Violation
 from wideberth._solve import solve
-from wideberth.data.chunks import Terms
+from wideberth.data.samples import Terms
 from wideberth.noise import L2
 
 __all__ = ["PLACE", "check_solution", "look_through"]

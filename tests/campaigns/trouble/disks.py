@@ -83,48 +83,6 @@ def files_that_may_not_grow(tries: int) -> str:
     return f"{count} results refused, {len(before)} old files intact"
 
 
-@check(tries=1)
-def a_full_disk(tries: int) -> str:
-    """A small file system in memory, filled up to where the second result no longer fits."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "small"
-        folder.mkdir()
-        source = Path(place) / "source"
-        source.mkdir()
-        before = _prepare(source)
-        script = (
-            "cp {source}/* . && head -c {room} /dev/zero > ballast; cat /dev/zero > rest 2>/dev/null;"
-            "rm ballast; {command} 2> ../said; echo $? > ../code; ls -A > ../listed;"
-            "for f in {names}; do cmp $f {source}/$f || echo $f >> ../changed; done"
-        )
-        count = 0
-        for name, words in _COMMANDS.items():
-            # Enough for the model, which comes first, and not for the report.
-            pages = len(before["model.wideberth"]) // 4096 + 2
-            room = 4096 * pages if name == "model and report" else 0
-            prefix = unshared(f"mount -t tmpfs -o size=512k none {folder}")
-            command = script.format(
-                source=source,
-                room=room,
-                command=f"{EXECUTABLE} {words}",
-                names=" ".join(before),
-            )
-            subprocess.run(
-                [*prefix, "sh", "-c", f"cd {folder} && {command}"],
-                capture_output=True,
-                check=False,
-            )
-            said = (Path(place) / "said").read_text()
-            assert (Path(place) / "code").read_text() == "1\n", (name, said)
-            assert said.count("\n") == 1, said
-            assert "cannot be written: the disk is full." in said, said
-            listed = set((Path(place) / "listed").read_text().split())
-            assert listed == {*before, "rest"}, listed
-            assert not (Path(place) / "changed").exists(), "an old file has changed"
-            count += 1
-    return f"{count} results refused, {len(before)} old files intact"
-
-
 #: Solves, draws, and prints what it found.
 _EVERYTHING = """
 import os, sys, hashlib

@@ -8,10 +8,11 @@ import signal
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from commands import EXECUTABLE, as_csv, two_classes
-from trouble import check, child, survivors
+from trouble import CHECKS, check, child, survivors
 
 #: Seconds from Ctrl-C to the end of what was interrupted, on however busy a machine;
 #: usually it is one.
@@ -26,35 +27,36 @@ from pathlib import Path
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 
 def work(kind, folder):
+    seed = {"random_state": 0}
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 20))
     y = np.where(X[:, 0] + rng.normal(size=6000) > 0, 1, -1)
     several = np.digitize(X[:, 0] + rng.normal(size=6000), [-1, 0, 1])
     if kind == "fit":
-        model = RobustLinearSVC(radius=0.05, random_state=0)
+        model = RobustLinearSVC(radius=0.05, solver_options=seed)
         return model, lambda: model.fit(X, several)
     if kind == "coordinate":
         wide = rng.normal(size=(300, 2000))
-        model = RobustLinearSVC(solver="coordinate", tol=1e-9, random_state=0)
+        model = RobustLinearSVC(solver_options=seed | {"solver": "coordinate"}, tol=1e-9)
         return model, lambda: model.fit(wide, y[:300])
     if kind == "path":
         return None, lambda: path(X, y, Cs=20, radii=[0, 0.05, 0.1], random_state=0)
     if kind in ("search", "search in processes"):
         jobs = 2 if kind.endswith("processes") else None
-        model = RobustLinearSVCCV(Cs=6, cv=3, n_jobs=jobs, random_state=0)
+        model = RobustLinearSVCCV(Cs=6, cv=3, n_jobs=jobs, solver_options=seed)
         return model, lambda: model.fit(X, y)
     if kind == "file":
         np.save(folder / "X.npy", np.tile(X, (20, 1)))
         labels = np.tile(y, 20)
-        model = RobustLinearSVC(random_state=0)
+        model = RobustLinearSVC(solver_options=seed)
         return model, lambda: model.fit(folder / "X.npy", labels)
     if kind == "text":
         from sklearn.datasets import dump_svmlight_file
         dump_svmlight_file(X, y, str(folder / "data.svm"), zero_based=False)
-        model = RobustLinearSVC(random_state=0)
+        model = RobustLinearSVC(solver_options=seed)
         return model, lambda: model.fit(folder / "data.svm")
     import dask.array as da
-    model = RobustLinearSVC(random_state=0)
+    model = RobustLinearSVC(solver_options=seed)
     parts = da.from_array(np.tile(X, (5, 1)), chunks=(3000, 20))
     labels = da.from_array(np.tile(y, 5), chunks=3000)
     return model, lambda: model.fit(parts, labels)
@@ -147,49 +149,20 @@ def interrupt(kinds: str, tries: int) -> str:
     return f"{interrupted} interrupted, {finished} done before, {slowest:.2f} s at most"
 
 
-@check(tries=40)
-def Ctrl_C_during_a_fit(tries: int) -> str:
-    return interrupt("fit", tries)
-
-
-@check(tries=20)
-def Ctrl_C_during_coordinate_steps(tries: int) -> str:
-    return interrupt("coordinate", tries)
-
-
-@check(tries=40)
-def Ctrl_C_during_a_path(tries: int) -> str:
-    return interrupt("path", tries)
-
-
-@check(tries=40)
-def Ctrl_C_during_cross_validation(tries: int) -> str:
-    return interrupt("search", tries)
-
-
-@check(tries=8)
-def Ctrl_C_during_cross_validation_in_processes(tries: int) -> str:
-    return interrupt("search in processes", tries)
-
-
-@check(tries=30)
-def Ctrl_C_while_a_file_is_read(tries: int) -> str:
-    return interrupt("file", tries)
-
-
-@check(tries=30)
-def Ctrl_C_while_LIBSVM_text_is_read(tries: int) -> str:
-    return interrupt("text", tries)
-
-
-@check(tries=20)
-def Ctrl_C_on_Dask_threads(tries: int) -> str:
-    return interrupt("dask", tries)
-
-
-@check(tries=10)
-def Ctrl_C_on_a_Dask_cluster(tries: int) -> str:
-    return interrupt("cluster", tries)
+#: What is interrupted, its kind, and how often.
+_INTERRUPTED = {
+    "during a fit": ("fit", 40),
+    "during coordinate steps": ("coordinate", 20),
+    "during a path": ("path", 40),
+    "during cross-validation": ("search", 40),
+    "during cross-validation in processes": ("search in processes", 8),
+    "while a file is read": ("file", 30),
+    "while LIBSVM text is read": ("text", 30),
+    "on Dask threads": ("dask", 20),
+    "on a Dask cluster": ("cluster", 10),
+}
+for _name, (_kind, _tries) in _INTERRUPTED.items():
+    CHECKS[f"Ctrl-C {_name}"] = partial(interrupt, _kind), _tries
 
 
 # -- the command line --------------------------------------------------------------------
@@ -202,44 +175,15 @@ def _commands(folder: Path) -> dict[str, list[str]]:
     subprocess.run(
         [EXECUTABLE, *start.split()], cwd=folder, check=True, capture_output=True
     )
-    fit = "fit data.csv --target state --radius 0.2 --folds 3 --force --out model.wideberth"
-    return {
-        "fit": [*fit.split(), "--report", "r.html"],
-        "fit in pieces": [
-            *fit.replace("--folds 3", "--folds 0").split(),
-            "--memory",
-            "1GB",
-        ],
-        "path": [
-            "path",
-            "data.csv",
-            "--target",
-            "state",
-            "--points",
-            "8",
-            "--force",
-            "--out",
-            "p.csv",
-        ],
-        "predict": [
-            "predict",
-            "model.wideberth",
-            "data.csv",
-            "--force",
-            "--out",
-            "p.csv",
-        ],
-        "certify": [
-            "certify",
-            "model.wideberth",
-            "data.csv",
-            "--force",
-            "--out",
-            "p.csv",
-            "--curve",
-            "c.csv",
-        ],
+    fit = "fit data.csv --target state --radius 0.2 --force --out model.wideberth"
+    words = {
+        "fit": f"{fit} --folds 3 --report r.html",
+        "fit in pieces": f"{fit} --folds 0 --memory 1GB",
+        "path": "path data.csv --target state --points 8 --force --out p.csv",
+        "predict": "predict model.wideberth data.csv --force --out p.csv",
+        "certify": "certify model.wideberth data.csv --force --out p.csv --curve c.csv",
     }
+    return {name: line.split() for name, line in words.items()}
 
 
 def _read(folder: Path) -> dict[str, bytes]:

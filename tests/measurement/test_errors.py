@@ -3,17 +3,20 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import digamma, polygamma
 
 from wideberth import TrueFeatures
 from wideberth.errors import (
+    _read_tables,
     from_imputations,
     from_limits,
     from_quantities,
     from_replicates,
     from_sides,
 )
+from wideberth.errors import columns as error_columns
 
 # -- replicates ------------------------------------------------------------------------
 
@@ -26,16 +29,10 @@ def readings(n, r, spread, d=2, seed=0):
     return true[:, 0], true + noise
 
 
-def test_without_pooling_errors_are_those_of_every_textbook():
-    _, data = readings(10, 4, 1.0)
-    X, errors = from_replicates(data, pooling="none")
-    np.testing.assert_allclose(X, data.mean(axis=1))
-    np.testing.assert_allclose(errors, data.std(axis=1, ddof=1) / 2)
-
-
 def test_pooling_of_all_is_one_variance_per_feature():
     _, data = readings(50, 3, 1.0)
-    _, errors = from_replicates(data, pooling="all")
+    X, errors = from_replicates(data, pooling="all")
+    np.testing.assert_allclose(X, data.mean(axis=1))
     variance = data.var(axis=1, ddof=1).mean(axis=0)
     np.testing.assert_allclose(errors, np.tile(np.sqrt(variance / 3), (50, 1)))
 
@@ -45,8 +42,9 @@ def test_moderated_errors_are_nearer_to_the_truth_than_either():
     spread = np.sqrt(1 / rng.gamma(4.0, 1 / 4.0, size=3000))  # d₀ = 8, s₀² = 1
     _, data = readings(3000, 3, spread)
     off = {}
-    for pooling in ("moderated", "all", "none"):
-        _, errors = from_replicates(data, pooling=pooling)
+    own = data.std(axis=1, ddof=1) / np.sqrt(3)
+    ways = {how: from_replicates(data, pooling=how)[1] for how in ("moderated", "all")}
+    for pooling, errors in (ways | {"none": own}).items():
         off[pooling] = np.mean((np.log(errors) - np.log(spread / 3**0.5)[:, None]) ** 2)
     assert off["moderated"] < 0.8 * min(off["all"], off["none"])
 
@@ -123,20 +121,6 @@ def test_one_reading_and_gaps_are_welcome():
     assert np.isnan(errors[1, 0])
     assert errors[0, 1] > errors[2:, 1].mean()  # its mean is of one reading
     TrueFeatures().fit(X, X_err=errors)
-    with pytest.raises(ValueError, match="sample 0 have fewer than two readings"):
-        from_replicates(rows, pooling="none")
-
-
-def test_covariances_have_the_correlations_of_readings():
-    rng = np.random.default_rng(0)
-    common = rng.normal(size=(2000, 3, 1))
-    data = np.concatenate([common, 2 * common + rng.normal(size=(2000, 3, 1))], axis=2)
-    _, errors = from_replicates(data)
-    _, matrices = from_replicates(data, covariance=True)
-    np.testing.assert_allclose(np.einsum("nii->ni", matrices), errors**2)
-    truth = np.array([[1.0, 2.0], [2.0, 5.0]]) / 3
-    np.testing.assert_allclose(matrices.mean(axis=0), truth, rtol=0.1)
-    assert np.linalg.eigvalsh(matrices).min() >= -1e-12
 
 
 def test_replicates_that_tell_nothing_are_refused():
@@ -256,18 +240,6 @@ def test_numbers_of_the_package_uncertainties_are_taken_apart():
     np.testing.assert_allclose(errors, [[0.1, 0.2]])
 
 
-@pytest.mark.parametrize(
-    ("kind", "array"), [("std", 0.5), ("var", 0.25), ("ivar", 4.0)]
-)
-def test_uncertainties_of_astropy_become_standard_errors(kind, array):
-    own = SimpleNamespace(uncertainty_type=kind, array=np.full((1, 2), array))
-    X, errors = from_quantities(
-        SimpleNamespace(data=np.array([[1.0, 2.0]]), uncertainty=own, unit=None)
-    )
-    np.testing.assert_array_equal(X, [[1.0, 2.0]])
-    np.testing.assert_allclose(errors, 0.5)
-
-
 def test_quantities_have_their_errors_in_their_own_unit():
     X, errors = from_quantities(
         Quantity([[1.0, 2.0]], "km"), Quantity([[100.0, 50.0]], "m")
@@ -276,19 +248,164 @@ def test_quantities_have_their_errors_in_their_own_unit():
     np.testing.assert_allclose(errors, [[0.1, 0.05]])
 
 
-def test_distributions_have_mean_and_deviation():
-    draws = SimpleNamespace(
-        pdf_mean=lambda: np.array([[1.0]]), pdf_std=lambda: np.array([[0.2]])
-    )
-    X, errors = from_quantities(draws)
-    assert (X[0, 0], errors[0, 0]) == (1.0, 0.2)
-
-
 def test_numbers_without_errors_are_refused():
     with pytest.raises(ValueError, match="carry no errors"):
         from_quantities([[1.0, 2.0]])
     with pytest.raises(ValueError, match="without a unit"):
         from_quantities([[1.0]], [[0.1]])
-    odd = SimpleNamespace(uncertainty_type="unknown", array=np.ones((1, 1)))
-    with pytest.raises(ValueError, match="of type 'unknown'"):
-        from_quantities(SimpleNamespace(data=np.ones((1, 1)), uncertainty=odd))
+
+
+# -- definitions, written down plainly ---------------------------------------------------
+
+
+def test_columns_of_tables_are_matched_by_name():
+    one = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    other = pd.DataFrame({"b": [4.0], "a": [3.0]})
+    read, names = _read_tables([one, other, np.array([[5.0, 6.0]])], "t", "table")
+    assert names == ["a", "b"]
+    assert np.vstack(read).tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    for bad in ([one, pd.DataFrame({"a": [1.0], "c": [2.0]})], [np.ones((1, 2)), one]):
+        with pytest.raises(ValueError, match="give the same features"):
+            _read_tables(bad, "t", "table")
+    with pytest.raises(ValueError, match="not finite"):
+        _read_tables([[[np.nan]]], "t", "table")
+    read, _ = _read_tables([[[np.nan]]], "t", "table", gaps=True)
+    assert np.isnan(read[0][0, 0])
+    with pytest.raises(ValueError, match="not finite"):
+        _read_tables([[[np.inf]]], "t", "table", gaps=True)
+    with pytest.raises(ValueError, match="is empty"):
+        _read_tables([], "t", "table")
+
+
+def test_cells_without_a_reading_take_no_part():
+    nan = np.nan
+    data = [
+        [[1.0, nan], [3.0, nan]],
+        [[2.0, 4.0], [5.0, 8.0]],
+        [[7.0, 1.0], [7.0, 2.0]],
+    ]
+    X, errors = from_replicates(data, pooling="all")
+    assert np.isnan(X[0, 1])
+    assert np.isnan(errors[0, 1])
+    np.testing.assert_allclose(errors[:, 0] ** 2, (2 + 4.5 + 0) / 3 / 2)
+    np.testing.assert_allclose(errors[1:, 1] ** 2, (8 + 0.5) / 2 / 2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_errors_of_imputations_are_those_of_rubin(seed):
+    rng = np.random.default_rng(seed)
+    m = seed + 2
+    tables, errors = rng.normal(size=(m, 4, 3)), rng.exponential(size=(4, 3))
+    errors[0, 0] = np.nan
+    X, found = from_imputations(tables, errors)
+    between = (1 + 1 / m) * tables.var(axis=0, ddof=1)
+    np.testing.assert_allclose(X, tables.mean(axis=0))
+    own = np.nan_to_num(errors) ** 2
+    np.testing.assert_allclose(found**2, between + own)
+    _, matrices = from_imputations(tables, errors, covariance=True)
+    for i in range(4):
+        expected = (1 + 1 / m) * np.cov(tables[:, i].T) + np.diag(own[i])
+        np.testing.assert_allclose(matrices[i], expected)
+
+
+def test_intervals_have_their_own_middles_and_widths():
+    X = np.array([[9.0, 9.0], [9.0, 9.0]])
+    mask = np.array([[True, False], [True, True]])
+    low, high = np.array([[1.0, 0.0], [2.0, 3.0]]), np.array([[2.0, 0.0], [6.0, 3.0]])
+    options = {"censored": mask, "low": low, "high": high}
+    values, errors = from_limits(X, 0.7, **options)
+    np.testing.assert_allclose(values, [[1.5, 9.0], [4.0, 3.0]])
+    width = np.array([[1.0, 0.0], [4.0, 0.0]]) / np.sqrt(12)
+    width[0, 1] = 0.7
+    np.testing.assert_allclose(errors, width)
+    _, boxes = from_limits(X, **options, error_shape="box")
+    np.testing.assert_allclose(boxes, [[0.5, 0.0], [2.0, 0.0]])
+    assert X[0, 0] == 9.0
+
+
+@pytest.mark.parametrize(
+    "mask", [np.zeros((2, 3), bool), np.zeros((2, 2), int), np.zeros(2, bool)]
+)
+def test_a_mask_has_a_truth_for_every_cell(mask):
+    with pytest.raises(ValueError, match="table of True and False"):
+        from_limits(np.ones((2, 2)), censored=mask, low=0.0, high=1.0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1.0, 0.5), (0.0, np.inf), (np.nan, 1.0), (0.0, np.nan)]
+)
+def test_ends_of_intervals_are_finite_and_in_order(low, high):
+    with pytest.raises(ValueError, match="row 0, column 0 lies between"):
+        from_limits([[1.0]], censored=[[True]], low=low, high=high)
+
+
+def test_one_interval_that_cannot_be_is_enough():
+    options = {"low": [[0.0, 2.0]], "high": 1.0}
+    with pytest.raises(ValueError, match="row 0, column 1 lies between"):
+        from_limits([[9.0, 9.0]], censored=[[True, True]], **options)
+
+
+def test_two_variances_tell_how_variances_scatter():
+    data = [[[0.0], [1.0], [2.0]], [[0.0], [50.0], [100.0]], [[3.0]]]
+    _, errors = from_replicates(data)
+    assert errors[1, 0] > 5 * errors[0, 0]
+
+
+def test_two_sides_are_read_cell_by_cell():
+    rng = np.random.default_rng(0)
+    X, down, up = rng.normal(size=(2, 3)), rng.exponential(size=(2, 3)), 0.4
+    values, errors = from_sides(X, -down, up)
+    np.testing.assert_allclose(values, X + np.sqrt(2 / np.pi) * (up - down))
+    variance = (1 - 2 / np.pi) * (up - down) ** 2 + up * down
+    np.testing.assert_allclose(errors, np.sqrt(variance))
+    assert from_sides([[0.0]], 0.0, 0.0)[1][0, 0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("names", "pattern", "found"),
+    [
+        (["a", "a_err", "b"], "auto", {"a": "a_err"}),
+        (["A", "a_ERR"], "auto", {"A": "a_ERR"}),
+        (["a", "e_a", "a_err"], "auto", {"a": "a_err"}),
+        (["m_g", "merr_g", "m_err_g"], "infix:_err", {"m_g": "m_err_g"}),
+        (["ab", "aXb"], "infix:x", {"ab": "aXb"}),
+        (["ab", "Xab", "abX"], "infix:x", {}),
+        (["a", "a_lo", "a_hi"], "suffix:_lo,_hi", {"a": ("a_lo", "a_hi")}),
+        (["a", "a_lo"], "suffix:_lo,_hi", {}),
+        (["a", "loa", "hia"], "prefix:lo,hi", {"a": ("loa", "hia")}),
+        (["a", "a_err", "a_err_err"], "suffix:_err", {"a": "a_err"}),
+    ],
+)
+def test_errors_are_found_by_name(names, pattern, found):
+    assert error_columns(names, pattern) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "errors"),
+    [
+        ("flux", "flux_err"),
+        ("mag_g", "mag_err_g"),
+        ("x", ("x_error_min", "x_error_max")),
+        ("x", ("x_err_lower", "x_err_upper")),
+        ("pl_mass", ("pl_masserr2", "pl_masserr1")),
+        ("x", "x_std"),
+        ("x", "x_se"),
+        ("x", "e_x"),
+        ("x", "x_unc"),
+        ("x", "sigma_x"),
+        ("FLUX_AUTO", "FLUXERR_AUTO"),
+        ("Flux", "flux_ERR"),
+    ],
+)
+def test_usual_names_are_known(name, errors):
+    """A value column and its errors, between others, are found in any order."""
+    own = [errors] if isinstance(errors, str) else list(errors)
+    for names in ([name, *own, "other"], [*own[::-1], "other", name]):
+        assert error_columns(names) == {name: errors}
+
+
+@pytest.mark.parametrize("pattern", ["err", "suffix:", "suffix:a,a", "in:x", None, 3])
+def test_what_is_no_pattern_is_refused(pattern):
+    """The message names what may be given."""
+    with pytest.raises(ValueError, match="suffix:_err"):
+        error_columns(["x"], pattern)

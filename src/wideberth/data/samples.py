@@ -1,4 +1,4 @@
-"""A chunk of rows, how it is recognised, and what turns it into a problem.
+"""Samples, how a chunk of them is recognised, and what turns it into a problem.
 
 Chunks come from files and clusters, so everything about them is checked the first time
 they are read; an error says which chunk of which file, and which row of it.
@@ -21,7 +21,15 @@ from wideberth.noise.reading import errors_beside, in_the_middle
 from wideberth.noise.sets import Noise
 from wideberth.noise.shapes import Shape
 from wideberth.problem import Problem
-from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
+from wideberth.problem.arrays import (
+    fill,
+    float64,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    pick,
+)
 from wideberth.problem.labels import distinct, two_classes, uniform
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.rows import as_rows
@@ -31,10 +39,13 @@ Checksum = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Chunk:
-    """Some consecutive rows, with what belongs to them.
+class Samples:
+    """Some rows with what belongs to each: label, weight, radius, errors.
 
-    `errors` has no table of the shape of X, one, or two of lower and upper errors.
+    The rows are in memory: all that there are, some of them (`take`), or one chunk of
+    data that is read in pieces. What is None is not known or not needed. A radius may
+    be one number for all rows. `errors` has no table, one, or two of lower and upper
+    errors; a table has the shape of X, or is one covariance matrix for each row.
     `number` says which of the chunks this is, and `origin` where it comes from.
     """
 
@@ -52,16 +63,34 @@ class Chunk:
         return self.X.shape[0]
 
     @property
+    def d(self) -> int:
+        """Features."""
+        return self.X.shape[1]
+
+    @property
     def X_err(self) -> Any:
         """Errors as `wideberth.solve` takes them."""
         return self.errors if len(self.errors) == 2 else next(iter(self.errors), None)
+
+    def take(self, rows) -> Samples:
+        """The same of some rows alone: a slice, indices or, of NumPy arrays, a mask."""
+
+        def some(part):
+            return part if part is None or np.ndim(part) == 0 else pick(part, rows)
+
+        X, errors = (
+            pick(self.X, rows),
+            tuple(pick(table, rows) for table in self.errors),
+        )
+        y, weight, radius = map(some, (self.y, self.weight, self.radius))
+        return replace(self, X=X, y=y, weight=weight, radius=radius, errors=errors)
 
     def error(self, message: str) -> DataError:
         """An error about this chunk."""
         return DataError(f"{self.origin}, chunk {self.number}: {message}")
 
 
-def checksum(chunk: Chunk, rows: bool = True) -> Checksum:
+def checksum(chunk: Samples, rows: bool = True) -> Checksum:
     """Shapes, types and CRC-32 of all that a chunk holds: a later read recognises it.
 
     X is left out without `rows`. The thread that reads ahead computes it: 9 ms for
@@ -119,7 +148,7 @@ class Classes:
         signs = labels.dtype.kind in "if" and labels.tolist() == [-1, 1]
         return None if signs else cls(labels, 1, complete=False)
 
-    def read(self, chunk: Chunk) -> Chunk:
+    def read(self, chunk: Samples) -> Samples:
         """The chunk with labels −1 and +1, weights and radii by class applied."""
         chunk = replace(chunk, y=_one_per_row(chunk))
         xp, beside = namespace(chunk.y), chunk.y
@@ -165,9 +194,12 @@ class Terms:
     norms: dict[int, Any] | None = None
     #: The shape of the error bars, where chunks bring errors.
     error_shape: str | None = None
+    #: q and s of the quantile loss (theory §15); 0 for classes.
+    tilt: float = 0.0
+    side: float = -1.0
 
-    def problem(self, chunk: Chunk, *, check: bool = False) -> Problem:
-        """The robust SVM on this chunk alone; `check` the first time it is seen."""
+    def problem(self, chunk: Samples, *, check: bool = False) -> Problem:
+        """The problem on this chunk alone, with hinges; `check` it the first time."""
         if self.classes is not None:
             chunk = self.classes.read(chunk)
         X, bars = chunk.X, None
@@ -180,7 +212,10 @@ class Terms:
         try:
             if self.error_shape is not None:
                 bars = errors_beside(X, chunk.X_err, self.error_shape)
-            y = _labels(chunk, check)
+            y, m = _labels(chunk, check) if not self.tilt else None, None
+            if self.tilt:
+                m = self.side * _numbers(chunk, check)
+                y = fill(m, m.shape[0], self.side)
             weights = self._weights(chunk)
             radii = _per_row(chunk, "radius", self.radius)
             if bars is not None:
@@ -197,9 +232,9 @@ class Terms:
         except ValueError as error:
             raise chunk.error(str(error)) from None
         noise = Noise(self.noise if bars is None else bars, radii)
-        return Problem(rows, weights, noise, self.intercept)
+        return Problem(rows, weights, noise, self.intercept, m=m)
 
-    def _weights(self, chunk: Chunk):
+    def _weights(self, chunk: Samples):
         """c_i = C · weight_i."""
         weights = _per_row(chunk, "weight", 1.0)
         with np.errstate(over="ignore"):
@@ -226,7 +261,7 @@ class Terms:
         return X @ self.turn if sp.issparse(X) else float64(X) @ like(self.turn, X)
 
 
-def _labels(chunk: Chunk, check: bool):
+def _labels(chunk: Samples, check: bool):
     """−1 and +1 as float64, beside the rows; a chunk may hold one class only."""
     y = _one_per_row(chunk)
     if not is_foreign(y) and y.dtype.kind not in "if":
@@ -242,7 +277,23 @@ def _labels(chunk: Chunk, check: bool):
     return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)
 
 
-def _one_per_row(chunk: Chunk):
+def _numbers(chunk: Samples, check: bool):
+    """Numbers to predict as float64, beside the rows."""
+    y = _one_per_row(chunk)
+    if not is_foreign(y) and y.dtype.kind not in "biuf":
+        raise chunk.error(
+            f"has y of dtype {y.dtype}; there must be numbers to predict."
+        )
+    y = float64(y)
+    if check and not namespace(y).all(namespace(y).isfinite(y)):
+        wrong = int(np.flatnonzero(~np.isfinite(host(y)))[0])
+        raise chunk.error(
+            f"row {wrong} has no finite number to predict; drop such rows."
+        )
+    return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)
+
+
+def _one_per_row(chunk: Samples):
     """The labels, those that are objects as an array of what they are."""
     if tuple(chunk.y.shape) != (chunk.n,):
         raise chunk.error(
@@ -256,7 +307,7 @@ def _one_per_row(chunk: Chunk):
         raise chunk.error(str(error)) from None
 
 
-def _third_class(chunk: Chunk, place: int, labels: np.ndarray) -> DataError:
+def _third_class(chunk: Samples, place: int, labels: np.ndarray) -> DataError:
     label, (first, second) = host(chunk.y)[place], labels.tolist()
     if is_missing(label):
         return chunk.error(f"row {place} has no label ({label!s}); drop such rows.")
@@ -268,7 +319,7 @@ def _third_class(chunk: Chunk, place: int, labels: np.ndarray) -> DataError:
     )
 
 
-def _per_row(chunk: Chunk, name: str, default: float):
+def _per_row(chunk: Samples, name: str, default: float):
     """Weights or radii of the rows, beside them; one number takes no memory."""
     value = getattr(chunk, name)
     # What says where vectors of these rows live.

@@ -1,0 +1,470 @@
+"""How the output of a fitted step moves when its input moves.
+
+Noise in raw units is known behind a step only if this is known. `moves_of` says it, and
+refuses by name a step of which it is not known. A step is
+
+* *linear*: transform(x + δ) = transform(x) + Aδ for every x and δ. The matrix A is read
+  off the fitted attributes of scikit-learn's transformers (`_MATRICES`);
+* *monotone*: each output depends on one input, and increases or decreases with it
+  (`_INCREASING`, `_MONOTONE`). Boxes go through such a step exactly (`judging.py`).
+
+Transformers are known by their exact class, because a subclass may do something else.
+
+**A step of the user's** says that it is linear by a fitted attribute or property
+
+    linear_map_ : array or sparse matrix of shape (n_features_out, n_features_in)
+
+the matrix A. It must hold for every x and δ, and in rows with missing cells for moves δ
+of the others. The shape is checked, and A is compared with the transforms of some rows:
+that finds slips, and proves nothing. What the step says is taken as it is.
+
+Columns of text, and those that the first step encodes as categories, are *exact*: no
+small move leads from one category to another. Steps may do with them what they like; A
+has columns of zeros there.
+
+A missing cell stays missing when noise moves the others. Linear steps do to the cells
+that are there what A says, as long as no sum with a missing cell is filled in.
+"""
+
+from __future__ import annotations
+
+import numbers
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+from scipy import special
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, FastICA, IncrementalPCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import SelectorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
+from sklearn.utils import _safe_indexing
+
+from wideberth.problem.arrays import quietly
+from wideberth.problem.validation import is_missing, is_numeric, refuse_text
+
+#: Rows that are transformed to count outputs and to compare a `linear_map_` with.
+_ROWS = 16
+#: Relative rounding granted to a `linear_map_`: that of float32.
+_ROUNDING = 1e-5
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A move δ of the input moves the output by Aδ, wherever it starts."""
+
+    matrix: sp.csr_array  # A, of shape (n_outputs, n_inputs)
+    low, high = -np.inf, np.inf
+
+    @property
+    def signs(self) -> sp.csr_array:
+        """1 where an output increases with an input, −1 where it decreases, else 0."""
+        return sp.csr_array(self.matrix.sign())
+
+
+@dataclass(frozen=True)
+class Monotone:
+    """Each output follows one input, up or down; inputs beyond the ends are refused."""
+
+    signs: sp.csr_array
+    low: np.ndarray | float = -np.inf
+    high: np.ndarray | float = np.inf
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Fitted steps in turn, and how each of them moves."""
+
+    steps: list[tuple[str, Any]]
+    moves: list[Linear | Monotone]
+    exact: np.ndarray  # which raw columns noise does not move
+
+    @property
+    def bent(self) -> str | None:
+        """The name of the first step that is not linear, if there is one."""
+        pairs = zip(self.steps, self.moves, strict=True)
+        return next((n for (n, _), m in pairs if isinstance(m, Monotone)), None)
+
+    @property
+    def matrix(self) -> sp.csr_array:
+        """A of all steps together; steps that are only monotone are refused."""
+        if self.bent is not None:
+            raise ValueError(
+                f"'{self.bent}' is monotone and not linear, so that noise in raw units "
+                "has no one shape behind it. Give error bars X_err with "
+                "error_shape='box', which pass such a step exactly; or give noise in "
+                "transformed units to a plain Pipeline."
+            )
+        matrices = [m.matrix for m in self.moves if isinstance(m, Linear)]
+        return sp.csr_array(reduce(lambda before, A: A @ before, matrices))
+
+
+def linear_map(transformer, X) -> sp.csr_array:
+    """A of fitted steps, of shape (n_features_out, n_features_in).
+
+    `transformer` is a step, a pipeline of steps or None, X the data of the first one.
+    A ValueError names the step that is not known to be linear.
+    """
+    return chain_of(transformer, X).matrix
+
+
+def chain_of(transformer, X) -> Chain:
+    """How fitted steps move, for the data X of the first; nested pipelines in turn."""
+    steps = list(_steps_of(transformer))
+    exact = _exact_columns(steps, X)
+    if not steps:
+        refuse_text(X)
+        kept = sp.diags_array((~exact).astype(np.float64), format="csr")
+        return Chain([("passthrough", None)], [Linear(kept)], exact)
+    X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X, as it is given to '{steps[0][0]}', is no table of numbers and "
+            "categories, so that noise in raw units means nothing. Make one of it "
+            "before this pipeline."
+        )
+    return _in_turn(steps, _Inputs(X[:_ROWS], exact, np.zeros_like(exact)))
+
+
+# -- one step --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What a step is given: some rows, and what is known of their columns."""
+
+    rows: Any  # an array, sparse matrix or frame
+    exact: np.ndarray  # which columns do not move
+    sums: np.ndarray  # which columns depend on several raw features
+
+    @property
+    def d(self) -> int:
+        return self.exact.size
+
+    def take(self, columns: np.ndarray) -> _Inputs:
+        rows = _safe_indexing(self.rows, columns, axis=1)
+        return _Inputs(rows, self.exact[columns], self.sums[columns])
+
+    def through(self, step) -> Any:
+        """The rows that a step makes of these."""
+        with quietly():
+            return step.transform(self.rows)
+
+    def behind(self, step, moves: Linear | Monotone) -> _Inputs:
+        """What the next step is given."""
+        uses = abs(moves.signs)
+        n_uses = uses.sum(axis=1)
+        sums = (n_uses > 1) | (uses @ self.sums > 0)
+        return _Inputs(self.through(step), n_uses == 0, sums)
+
+
+def moves_of(name: str, step, inputs: _Inputs) -> Linear | Monotone:
+    """How the output of a fitted step moves; a ValueError names one not known."""
+    kind, d = type(step), inputs.d
+    if step is None or step == "passthrough":
+        return Linear(_moving(sp.eye_array(d), inputs))
+    if kind is FrozenEstimator:
+        return moves_of(name, step.estimator, inputs)
+    if inputs.exact.all():
+        return Linear(sp.csr_array((inputs.through(step).shape[1], d)))
+    if isinstance(step, Pipeline):
+        return _nested(name, step, inputs)
+    if kind in (ColumnTransformer, FeatureUnion):
+        return _side_by_side(name, step, inputs)
+    if kind is SimpleImputer and inputs.sums.any():
+        _refuse(name, step, "it fills in sums of missing values and others")
+    matrix = _matrix(name, step, inputs)
+    if matrix is not None:
+        return Linear(_moving(matrix, inputs))
+    sign = _sign(step)
+    if not sign:
+        _refuse(name, step)
+    return Monotone(_moving(sign * sp.eye_array(d), inputs), *_domain(step))
+
+
+def _moving(matrix, inputs: _Inputs) -> sp.csr_array:
+    """A matrix with zeros for inputs that do not move."""
+    matrix = sp.csr_array(matrix, dtype=np.float64)
+    if inputs.exact.any():
+        matrix = matrix @ sp.diags_array((~inputs.exact).astype(np.float64))
+        matrix.eliminate_zeros()
+    return sp.csr_array(matrix)
+
+
+def _matrix(name: str, step, inputs: _Inputs):
+    """A of one step, known by its class or by its `linear_map_`; None if unknown."""
+    kind, eye = type(step), sp.eye_array(inputs.d, format="csr")
+    if kind in _MATRICES and not getattr(step, "clip", False):
+        return _MATRICES[kind](step)
+    if kind in (SimpleImputer, MissingIndicator):
+        if not is_missing(step.missing_values):
+            _refuse(name, step, f"it treats {step.missing_values!r} as missing")
+        kept = [] if kind is MissingIndicator else _kept(step)
+        marks = inputs.through(step).shape[1] - len(kept)  # whether cells are missing
+        return sp.vstack([eye[kept], sp.csr_array((marks, inputs.d))])
+    if kind is FunctionTransformer and step.func is None:
+        return eye
+    if kind is FunctionTransformer and step.func is np.negative:
+        return -eye
+    selects = isinstance(step, SelectorMixin)
+    if selects and kind.transform is SelectorMixin.transform:
+        return eye[step.get_support(indices=True)]
+    if hasattr(step, "linear_map_"):
+        return _hooked(name, step, inputs)
+    return None
+
+
+def _hooked(name: str, step, inputs: _Inputs) -> sp.csr_array:
+    """`linear_map_` of a step, compared with what it makes of some rows."""
+    A, out = sp.csr_array(step.linear_map_, dtype=np.float64), inputs.through(step)
+    if A.shape != (out.shape[1], inputs.d) or not np.isfinite(A.data).all():
+        _refuse(
+            *(name, step),
+            f"linear_map_ has shape {A.shape}; it must hold finite numbers, one row "
+            f"for each of {out.shape[1]} outputs and one column for each of {inputs.d} "
+            "inputs",
+        )
+    if inputs.exact.any():
+        return A
+    x, out = _dense(inputs.rows), _dense(out)
+    complete = np.isfinite(x).all(axis=1)
+    x, out = x[complete], out[complete]
+    off = np.abs(out - out[:1] - (x - x[:1]) @ A.T)
+    terms = (np.abs(x) + np.abs(x[:1])) @ abs(A).T + np.abs(out)
+    if not np.all(off <= _ROUNDING * terms.max(axis=0, initial=0.0)):
+        _refuse(name, step, "its transform is not that of its linear_map_")
+    return A
+
+
+def _refuse(name: str, step, why: str = "") -> NoReturn:
+    said = textwrap.shorten(repr(step), 150)
+    raise ValueError(
+        f"'{name}' ({said}) is not known to be linear{why and ': '}{why}. Noise in raw "
+        "units has no known shape behind it, so that nothing could be certified. "
+        "Linear are scalers, PCA, TruncatedSVD, feature selection, SimpleImputer, a "
+        "ColumnTransformer of those and of encoders of categories, and a step of your "
+        "own with an attribute linear_map_: the matrix A of shape (n_features_out, "
+        "n_features_in) with transform(x + d) = transform(x) + A d. Monotone steps of "
+        "NumPy and scikit-learn, such as FunctionTransformer(np.log), take error bars "
+        "X_err with error_shape='box'. Or give noise in transformed units to a plain "
+        "Pipeline."
+    )
+
+
+# -- linear steps ----------------------------------------------------------------------
+
+
+def _divided(step):
+    """A of (x − c) / scale."""
+    scale = np.ones(step.n_features_in_) if step.scale_ is None else step.scale_
+    return sp.diags_array(1 / scale)
+
+
+def _projected(step):
+    """A of components_ · (x − c), whitened or not."""
+    matrix = sp.csr_array(step.components_)
+    if not getattr(step, "whiten", False) or type(step) is FastICA:
+        return matrix
+    scale = np.sqrt(step.explained_variance_)
+    return sp.diags_array(1 / np.maximum(scale, np.finfo(scale.dtype).eps)) @ matrix
+
+
+def _kept(step: SimpleImputer) -> np.ndarray:
+    """The columns that an imputer hands on: those that it has a value for."""
+    empty = [is_missing(value) or value != value for value in step.statistics_]
+    return np.flatnonzero(~np.array(empty) | step.keep_empty_features)
+
+
+_MATRICES: dict[type, Callable[[Any], Any]] = {
+    **dict.fromkeys([StandardScaler, RobustScaler, MaxAbsScaler], _divided),
+    MinMaxScaler: lambda step: sp.diags_array(step.scale_),
+    **dict.fromkeys([PCA, IncrementalPCA, TruncatedSVD, FastICA], _projected),
+    **dict.fromkeys([GaussianRandomProjection, SparseRandomProjection], _projected),
+    NeighborhoodComponentsAnalysis: _projected,
+    LinearDiscriminantAnalysis: lambda step: step.scalings_.T[
+        : len(step.get_feature_names_out())
+    ],
+}
+
+
+# -- monotone steps --------------------------------------------------------------------
+
+#: Increasing wherever they are numbers, and nan or infinite elsewhere.
+_INCREASING = (
+    *(np.log, np.log1p, np.log2, np.log10, np.exp, np.expm1, np.exp2),
+    *(np.sqrt, np.cbrt, np.sinh, np.tanh, np.arcsin, np.arctan),
+    *(np.arcsinh, np.arccosh, np.arctanh),
+    *(special.expit, special.logit, special.erf, special.ndtr, special.ndtri),
+)
+_DECREASING = (np.arccos, special.erfc)
+#: Scalers that clip; others are linear.
+_CLIPPED = (MinMaxScaler, MaxAbsScaler)
+_MONOTONE = (Binarizer, PowerTransformer, QuantileTransformer, *_CLIPPED)
+
+
+def _sign(step) -> int:
+    """1 for a step that increases, −1 for one that decreases, 0 for one not known."""
+    if type(step) is FunctionTransformer and not step.kw_args:
+        up = any(step.func is function for function in _INCREASING)
+        return int(up) - int(any(step.func is function for function in _DECREASING))
+    if type(step) is KBinsDiscretizer:
+        return int(step.encode == "ordinal")
+    return int(type(step) in _MONOTONE)
+
+
+def _domain(step) -> tuple[np.ndarray | float, np.ndarray | float]:
+    """Least and largest inputs that a step takes without refusing the whole table.
+
+    Other steps give nan where they are not defined. Powers stay within the root of the
+    largest number, which leaves room for the scales behind them.
+    """
+    if type(step) is not PowerTransformer:
+        return -np.inf, np.inf
+    far, power = np.sqrt(np.finfo(np.float64).max), np.nan_to_num(step.lambdas_)
+    high = far ** (1 / np.maximum(power, 1.0))
+    if step.method == "box-cox":
+        return far ** (1 / np.minimum(power, -1.0)), high
+    return -(far ** (1 / np.maximum(2 - power, 1.0))), high
+
+
+# -- steps that hold others ------------------------------------------------------------
+
+
+def _steps_of(transformer, name: str | None = None) -> Iterator[tuple[str, Any]]:
+    """The transformers that do something, in turn, with the names they go by."""
+    if isinstance(transformer, Pipeline):
+        for inner_name, step in transformer.steps:
+            yield from _steps_of(step, inner_name)
+    elif transformer is not None and not isinstance(transformer, str):
+        yield name or type(transformer).__name__.lower(), transformer
+
+
+def _in_turn(steps: list[tuple[str, Any]], inputs: _Inputs) -> Chain:
+    found, exact = list[Linear | Monotone](), inputs.exact
+    for name, step in steps:
+        found.append(moves_of(name, step, inputs))
+        inputs = inputs.behind(step, found[-1])
+    return Chain(steps, found, exact)
+
+
+def _nested(name: str, step: Pipeline, inputs: _Inputs) -> Linear | Monotone:
+    """A pipeline inside another step."""
+    steps = [(f"{name}__{inner}", part) for inner, part in _steps_of(step)]
+    if not steps:
+        return moves_of(name, None, inputs)
+    chain = _in_turn(steps, inputs)
+    if len(chain.moves) == 1:
+        return chain.moves[0]
+    if chain.bent is not None:
+        raise ValueError(
+            f"'{chain.bent}' is monotone and not linear, and stands among other steps "
+            "inside of a step. Make it a step of its own, and scale behind it."
+        )
+    return Linear(chain.matrix)
+
+
+def _parts_of(step: ColumnTransformer | FeatureUnion, d: int) -> list[tuple]:
+    """Name, transformer and columns of each part that makes something."""
+    if isinstance(step, FeatureUnion):
+        parts = step.transformer_list
+        return [(name, part, np.arange(d)) for name, part in parts if part != "drop"]
+    found = []
+    for name, part, _ in step.transformers_:
+        outputs = step.output_indices_.get(name, slice(0, 0))
+        if outputs.stop > outputs.start:
+            columns = step._transformer_to_input_indices[name]
+            found.append((name, part, np.asarray(columns, dtype=int)))
+    return found
+
+
+def _side_by_side(name: str, step, inputs: _Inputs) -> Linear | Monotone:
+    """Parts whose outputs stand beside one another, each with a weight."""
+    d, weights = inputs.d, step.transformer_weights or {}
+    eye, matrices, signs = sp.eye_array(d, format="csr"), [], []
+    low, high = np.full(d, -np.inf), np.full(d, np.inf)
+    for inner, part, columns in _parts_of(step, d):
+        moves = moves_of(f"{name}__{inner}", part, inputs.take(columns))
+        weight = weights.get(inner, 1.0)
+        signs.append(np.sign(weight) * moves.signs @ eye[columns])
+        if isinstance(moves, Linear):
+            matrices.append(weight * moves.matrix @ eye[columns])
+        low[columns] = np.maximum(low[columns], moves.low)
+        high[columns] = np.minimum(high[columns], moves.high)
+    if len(matrices) == len(signs):
+        return Linear(sp.csr_array(sp.vstack(matrices)))
+    return Monotone(sp.csr_array(sp.vstack(signs)), low, high)
+
+
+# -- exact columns ---------------------------------------------------------------------
+
+_ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
+
+
+def _exact_columns(steps: list[tuple[str, Any]], X) -> np.ndarray:
+    """A mask of the columns of X that noise does not move, before fitted steps.
+
+    Those are columns of text, and those that a ColumnTransformer, as the first step,
+    hands to encoders of categories alone.
+    """
+    exact = text_columns(X)
+    first = steps[0][1] if steps else None
+    if isinstance(first, ColumnTransformer):
+        encoded, measured = np.zeros_like(exact), np.zeros_like(exact)
+        for _, part, columns in _parts_of(first, exact.size):
+            encodes = any(isinstance(s, _ENCODERS) for _, s in _steps_of(part))
+            (encoded if encodes else measured)[columns] = True
+        exact |= encoded & ~measured
+    return exact
+
+
+def text_columns(X) -> np.ndarray:
+    """A mask of the columns whose entries are not numbers; none of what is no table."""
+    if sp.issparse(X):
+        return np.zeros(X.shape[1], dtype=bool)
+    X = X if hasattr(X, "columns") else np.asarray(X)
+    if len(X.shape) != 2 or is_numeric(getattr(X, "dtype", None)):
+        return np.zeros(X.shape[1] if len(X.shape) == 2 else 0, dtype=bool)
+    columns = (_safe_indexing(X, k, axis=1) for k in range(X.shape[1]))
+    return np.array([not _holds_numbers(column) for column in columns], dtype=bool)
+
+
+def _holds_numbers(column) -> bool:
+    """Whether a column holds numbers alone; cells may be missing, categories are not.
+
+    Objects are looked at one by one.
+    """
+    if not isinstance(column.dtype, np.dtype) or column.dtype != object:
+        return is_numeric(column.dtype)
+    return all(
+        isinstance(value, numbers.Real | Decimal) or is_missing(value)
+        for value in np.asarray(column)
+    )
+
+
+def _dense(rows) -> np.ndarray:
+    rows = rows.toarray() if sp.issparse(rows) else rows
+    return np.asarray(rows, dtype=np.float64)

@@ -1,0 +1,341 @@
+"""Robust quantile regression (theory §15), held against its definition and the oracle."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import QuantileRegressor
+
+from problems import INTERCEPTS
+from wideberth import Box, critical_radius, path, screen, solve
+from wideberth.problem import Problem
+from wideberth.problem.changes import build_problem
+from wideberth.problem.statement import Statement
+from wideberth.screening import screen_points
+from wideberth.screening.regions import REGIONS
+from wideberth.solvers.conic import solve_conic
+
+LEVELS = (0.1, 0.5, 0.85)
+SHAPES = ("l2", "linf", "l1", "scales", "cells", "tolerances", "lopsided")
+seeds = st.integers(0, 2**32 - 1)
+
+
+def draw(seed, shape="l2", intercept=0.0, tau=0.5, n=40, d=3, weights=False):
+    """Data with heavy tails, and what is stated about it."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    t = X @ rng.normal(size=d) + 0.5 * rng.standard_t(2, size=n) + rng.normal() * 3
+    stated = {"C": 10 ** rng.uniform(-2, 1), "radius": rng.uniform(0, 0.4)}
+    if shape == "scales":
+        stated["noise"] = rng.uniform(0, 1, size=d)
+    elif shape in ("l2", "linf", "l1"):
+        stated["noise"] = shape
+    elif shape == "lopsided":
+        pair = rng.uniform(0, 1, size=(n, d)), rng.uniform(0, 1, size=(n, d))
+        stated |= {"X_err": pair, "error_shape": "box"}
+    else:
+        stated["X_err"] = rng.uniform(0, 1, size=(n, d))
+        stated["error_shape"] = "ellipsoid" if shape == "cells" else "box"
+    stated |= {"fit_intercept": intercept is not None}
+    stated |= {"intercept_penalty": intercept or 0.0}
+    if weights:
+        stated["sample_weight"] = rng.integers(0, 3, size=n).astype(float)
+    return X, t, stated | {"loss": "quantile", "quantile": tau}
+
+
+def objective(X, t, stated, w, b):
+    """The definition: the largest pinball loss within the noise of every sample."""
+    tau, n = stated["quantile"], len(t)
+    plain = {k: v for k, v in stated.items() if k not in ("loss", "quantile")}
+    problem = Problem.of(X, np.arange(n) % 2, Statement(**plain))
+    middle = X if problem.measured is None else problem.rows.X
+    move, r = problem.noise.supports(w), t - np.asarray(middle) @ w - b
+    losses = np.maximum(tau * (r + move), (1 - tau) * (move - r))
+    return (
+        0.5 * w @ w
+        + 0.5 * stated["intercept_penalty"] * b * b
+        + (problem.weights @ losses)
+    )
+
+
+@pytest.mark.parametrize("tau", LEVELS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_objective_is_the_largest_pinball_loss(shape, tau):
+    for seed, intercept in enumerate(INTERCEPTS):
+        X, t, stated = draw(seed, shape, intercept, tau, weights=seed == 1)
+        found = solve(X, t, **stated, quiet=True)
+        value = objective(X, t, stated, found.w, found.b)
+        assert found.primal == pytest.approx(value, rel=1e-10)
+        assert found.converged
+
+
+@pytest.mark.parametrize("tau", LEVELS)
+@pytest.mark.parametrize("shape", SHAPES[:-1])
+def test_the_optimum_is_that_of_the_oracle(shape, tau):
+    for seed, intercept in enumerate(INTERCEPTS):
+        X, t, stated = draw(seed, shape, intercept, tau)
+        oracle = solve_conic(build_problem(X, t, Statement(**stated)).posed)
+        found = solve(X, t, **stated, quiet=True)
+        assert found.primal == pytest.approx(
+            oracle.certificate.primal, abs=1e-5 * found.certificate.scale
+        )
+
+
+@given(
+    seeds, st.sampled_from(SHAPES), st.sampled_from(INTERCEPTS), st.floats(0.02, 0.98)
+)
+@settings(max_examples=60)
+def test_no_dual_point_is_above_a_primal_one(seed, shape, intercept, tau):
+    X, t, stated = draw(seed, shape, intercept, tau, n=12)
+    rng = np.random.default_rng(seed)
+    problem = build_problem(X, t, Statement(**stated)).posed
+    dual = problem.dual_at(problem.weights * rng.random(problem.n))
+    for w in (rng.normal(size=3), dual.w, np.zeros(3)):
+        certificate = problem.certificate(problem.at(w), dual)
+        assert certificate.gap >= -certificate.rounding
+
+
+@given(
+    seeds, st.sampled_from(SHAPES), st.sampled_from(INTERCEPTS), st.floats(0.05, 0.95)
+)
+@settings(max_examples=40)
+def test_no_sample_is_proven_on_the_wrong_side(seed, shape, intercept, tau):
+    X, t, stated = draw(seed, shape, intercept, tau, n=25, weights=seed % 2 == 0)
+    problem = build_problem(X, t, Statement(**stated)).posed
+    best = solve(X, t, **stated, tol=1e-10, quiet=True)
+    if best.relative_gap > 1e-9:
+        return
+    rng = np.random.default_rng(seed)
+    shift = build_problem(X, t, Statement(**stated)).shift
+    slack = problem.slack(best.w, best.b - shift)
+    error = np.sqrt(2 * best.certificate.bound) * (
+        problem.rows.norms() + problem.noise.lipschitz(3) + 1
+    )
+    for size in (1.0, 0.1, 1e-3):
+        w = best.w + size * rng.normal(size=3)
+        alpha = np.abs(best.alpha + size * problem.weights * rng.normal(size=25))
+        pair = problem.at(w), problem.dual_at(alpha)
+        for region in REGIONS:
+            found = screen_points(problem, _pair(*pair), region=region)
+            used = problem.weights > 0
+            lost = 2 * best.certificate.bound + 1e-12 * best.certificate.scale
+            wrong = found.removed & used & (slack > error)
+            assert (best.alpha * slack)[wrong].max(initial=0.0) <= lost
+            wrong = found.saturated & (slack < -error)
+            room = problem.weights - best.alpha
+            assert (room * -slack)[wrong].max(initial=0.0) <= lost
+
+
+def _pair(point, dual):
+    from wideberth.problem import Pair
+
+    return Pair(point, dual)
+
+
+@pytest.mark.parametrize("tau", LEVELS)
+def test_without_noise_a_share_of_tau_lies_below_the_fit(tau):
+    X, t, stated = draw(3, tau=tau, n=400)
+    found = solve(X, t, **stated | {"radius": 0.0, "C": 10.0})
+    below = t < X @ found.w + found.b - 1e-9
+    assert abs(below.mean() - tau) <= 4 / 400
+
+
+@pytest.mark.parametrize("shape", SHAPES[:-1])
+def test_levels_mirror_each_other(shape):
+    X, t, stated = draw(5, shape, tau=0.2)
+    low = solve(X, t, **stated, tol=1e-9, quiet=True)
+    high = solve(X, -t, **stated | {"quantile": 0.8}, tol=1e-9, quiet=True)
+    assert high.primal == pytest.approx(low.primal, rel=1e-8)
+    np.testing.assert_allclose(high.w, -low.w, atol=1e-4)
+
+
+def test_boxes_at_the_median_are_the_lad_lasso():
+    X, t, stated = draw(0, n=200, d=8)
+    stated |= {"C": 1.0, "radius": 0.0}
+    price = 0.5 * 200 * 0.3
+    robust = solve(X, t, **stated | {"radius": 0.3, "noise": "linf"})
+    lasso = solve(X, t, **stated | {"noise": "linf"}, norm_penalty=price)
+    assert robust.primal == pytest.approx(lasso.primal, rel=1e-6)
+    np.testing.assert_allclose(robust.w, lasso.w, atol=1e-4)
+
+
+def test_a_small_ridge_gives_scikit_learns_quantile_regression():
+    X, t, _ = draw(1, n=150)
+    for tau in LEVELS:
+        theirs = QuantileRegressor(quantile=tau, alpha=0.01).fit(X, t)
+        C = 1e6 / 150
+        ours = solve(
+            X, t, loss="quantile", quantile=tau, C=C, noise="linf", radius=0.0,
+            norm_penalty=1e6 * 0.01, tol=1e-8,
+        )  # fmt: skip
+        np.testing.assert_allclose(ours.w, theirs.coef_, atol=1e-4)
+        assert ours.b == pytest.approx(theirs.intercept_, abs=1e-3)
+
+
+@pytest.mark.parametrize("tau", LEVELS)
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1e6, 1e15])
+def test_another_unit_of_y_changes_the_unit_of_the_answer(unit, tau):
+    X, t, stated = draw(2, tau=tau)
+    one = solve(X, t, **stated, tol=1e-8)
+    other = solve(X, unit * t, **stated | {"C": stated["C"] * unit}, tol=1e-8)
+    np.testing.assert_allclose(other.w / unit, one.w, atol=1e-4)
+    assert other.primal / unit**2 == pytest.approx(one.primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("tau", LEVELS)
+def test_a_free_intercept_takes_what_all_targets_share(tau):
+    X, t, stated = draw(4, tau=tau)
+    t = np.round(t * 2**20) / 2**20
+    one, far = (solve(X, t + shift, **stated, tol=1e-8) for shift in (0.0, 2.0**30))
+    assert far.b - 2.0**30 == pytest.approx(one.b, abs=1e-4)
+    assert far.primal == pytest.approx(one.primal, rel=1e-6)
+    assert far.converged
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -1e9, 1e-200])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_constant_targets_are_solved(value, intercept):
+    X, _, stated = draw(0, intercept=intercept)
+    found = solve(X, np.full(40, value), **stated, quiet=True)
+    assert found.converged
+    if intercept == 0:
+        assert found.b == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+def test_a_perfect_fit_is_certified_relative_to_the_best_constant():
+    X, _, stated = draw(0)
+    found = solve(X, X @ [1.0, 2.0, 3.0] + 4, **stated | {"radius": 0.0, "C": 1e6})
+    assert found.converged
+    np.testing.assert_allclose(found.w, [1, 2, 3], atol=1e-4)
+    assert found.certificate.scale > 100 * found.primal
+
+
+@pytest.mark.parametrize("tau", LEVELS)
+@pytest.mark.parametrize("shape", ["l2", "linf", "cells", "tolerances"])
+def test_a_path_is_what_solve_finds(shape, tau):
+    for seed, intercept in enumerate(INTERCEPTS):
+        X, t, stated = draw(seed, shape, intercept, tau)
+        C, radius = (stated.pop(name) for name in ("C", "radius"))
+        found = path(
+            X, t, Cs=[C, 3 * C, 30 * C], radii=[0, radius], **stated, quiet=True
+        )
+        for point in found:
+            one = solve(X, t, C=point.C, radius=point.radius, **stated, quiet=True)
+            scale = one.certificate.scale
+            assert point.objective == pytest.approx(one.primal, abs=3e-6 * scale)
+            assert point.converged
+
+
+@pytest.mark.parametrize("tau", LEVELS)
+@pytest.mark.parametrize("shape", ["l2", "linf", "cells"])
+def test_the_model_is_constant_from_the_critical_radius_on(shape, tau):
+    X, t, stated = draw(6, shape, tau=tau)
+    stated.pop("radius")
+    limit = critical_radius(X, t, **stated)
+    above = solve(X, t, radius=1.01 * limit.upper, **stated, quiet=True)
+    below = solve(X, t, radius=0.97 * limit.lower, **stated, quiet=True)
+    assert not above.w.any()
+    assert above.b == pytest.approx(np.quantile(t, stated["quantile"]), abs=0.5)
+    assert np.linalg.norm(below.w) > 1e-6
+
+
+def test_screen_proves_samples_and_features():
+    X, t, stated = draw(0, "linf", n=200, d=8)
+    stated |= {"radius": 0.1, "C": 1.0}
+    found = solve(X, t, **stated)
+    proven = screen(X, t, found.w, found.alpha, **stated, features=True)
+    assert proven.removed.sum() + proven.saturated.sum() > 150
+    np.testing.assert_array_equal(found.removed, proven.removed)
+    assert not found.w[proven.removed_features].any()
+    residual = t - X @ found.w - found.b
+    assert (residual[found.removed] > 0).all()  # τ = ½: removed lie above the fit
+    assert (residual[found.saturated] < 0).all()
+
+
+@pytest.mark.parametrize("tau", LEVELS)
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"radius": 0.2},
+        {"radius": 0.2, "noise": Box([1.0, 0.5, 0.2])},
+        {"radius": 0.2, "fit_intercept": False},
+        {"radius": 0.2, "intercept_penalty": 1.0},
+        {"radius": 0.0, "noise": "linf", "norm_penalty": 3.0},
+    ],
+)
+def test_chunks_give_the_answer_of_memory(stated, tau):
+    X, t, _ = draw(7, n=6000)
+    stated = stated | {"C": 0.1, "loss": "quantile", "quantile": tau}
+    whole = solve(X, t, **stated, tol=1e-8)
+
+    def chunks():
+        return ((X[k : k + 1000], t[k : k + 1000]) for k in range(0, 6000, 1000))
+
+    found = solve(chunks, **stated, tol=1e-8)
+    np.testing.assert_allclose(found.w, whole.w, atol=1e-4)
+    assert found.b == pytest.approx(whole.b, abs=1e-3)
+    assert found.certificate.scale == pytest.approx(whole.certificate.scale, rel=1e-3)
+    assert found.certificate.scale <= whole.certificate.scale * (1 + 1e-12)
+    assert not (found.removed & whole.saturated).any()
+    assert not (found.saturated & whole.removed).any()
+    assert found.removed.sum() + found.saturated.sum() > 3000
+
+
+def test_sparse_rows_and_equal_rows_are_the_same_problem():
+    X, t, stated = draw(8, tau=0.3, n=3000)
+    X[np.abs(X) < 1] = 0.0
+    dense = solve(X, t, **stated, tol=1e-8)
+    sparse = solve(sp.csr_array(X), t, **stated, tol=1e-8)
+    twice = solve(
+        np.repeat(X, 2, 0), np.repeat(t, 2), **stated | {"C": stated["C"] / 2}, tol=1e-8
+    )
+    for found in (sparse, twice):
+        np.testing.assert_allclose(found.w, dense.w, atol=1e-4)
+        assert found.primal == pytest.approx(dense.primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["newton", "coordinate", "columns", "conic"])
+def test_every_solver_takes_it(solver):
+    X, t, stated = draw(9, "linf" if solver == "columns" else "l2", tau=0.3)
+    found = solve(X, t, **stated, solver=solver, tol=1e-5)
+    best = solve(X, t, **stated, tol=1e-8)
+    assert found.primal == pytest.approx(best.primal, abs=2e-5 * best.certificate.scale)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"quantile": 1.0}, "between 0 and 1"),
+        ({"quantile": "median"}, "between 0 and 1"),
+        ({"loss": "squared"}, "'hinge', for classes, or 'quantile', for numbers"),
+        ({"loss": "hinge", "quantile": 0.3}, "say loss='quantile'"),
+        ({"ramp": -1.0}, "leave it out with loss='quantile'"),
+    ],
+)
+def test_what_is_not_meant_is_refused(given, said):
+    X, t, stated = draw(0)
+    with pytest.raises(ValueError, match=said):
+        solve(X, t, **stated | given)
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (np.full(40, np.nan), "40 of 40 rows have no finite number"),
+        (np.full(40, "a"), "real numbers"),
+        (np.zeros(39), "one number per row"),
+        (None, "one number per row"),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused(y, said):
+    X, _, stated = draw(0)
+    with pytest.raises(ValueError, match=said):
+        solve(X, y, **stated)
+
+
+def test_standard_errors_of_cells_in_chunks_are_refused_in_a_sentence():
+    X, t, stated = draw(0, "cells")
+    errors = stated.pop("X_err")
+    with pytest.raises(ValueError, match="in memory"):
+        solve(lambda: [(X, t, None, None, errors)], **stated)
