@@ -73,8 +73,9 @@ class DualIterate:
     def value(self, problem: Problem) -> float:
         """D(α) less what folded samples add to Σα_im_i."""
         length = max(math.sqrt(self.d @ self.d) - self.s, 0.0)
-        penalty = inverse_penalty(problem) * self.balance**2
-        return float(self.alpha @ problem.targets) - 0.5 * (length**2 + penalty)
+        # Products, for powers of Python's floats raise errors where they overflow.
+        penalty = inverse_penalty(problem) * self.balance * self.balance
+        return float(self.alpha @ problem.targets) - 0.5 * (length * length + penalty)
 
 
 def inverse_penalty(problem: Problem) -> float:

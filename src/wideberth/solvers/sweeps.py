@@ -222,8 +222,8 @@ class Ascent:
 
     def _left(self) -> float:
         """What it will cost to sweep to the goal, relative to about the optimum."""
-        optimum = math.sqrt(max(self.sweeps.value, 0.0) * self.scale)
-        return self.pace.left(self.goal * optimum)
+        optimum = math.sqrt(abs(self.sweeps.value) * self.scale)
+        return self.pace.left(self.goal * max(optimum, self.full.least_scale))
 
     # -- sweeps ------------------------------------------------------------------------
 
