@@ -4,8 +4,8 @@
     d = Σα_i z_i,  s = Σα_i ρ_i,   w(α) = (1 − s/‖d‖)_+ d
 
 The epochs are compiled (`kernels/sweeps.pyx`): they skip rows that rest at a bound, and
-estimate the gap. Each call reads half as much as all calls before it. After each call
-one of these is chosen, by what it is predicted to cost:
+estimate the gap. Each call reads as much as all calls before it. After each call one of
+these is chosen, by what it is predicted to cost:
 
 * *Go on*, to the tolerance.
 * *Certify.* Two products give the gap of the whole problem: to end, or to decide rows
@@ -178,6 +178,8 @@ class Ascent:
         self.cost, self.pace = Cost(problem), _Pace()
         self.goal = 0.5 * control.tol  # relative gap to sweep to
         self.relaxation = 1.0  # factor on λ of the proximal penalty of an intercept
+        self.typical = 1.0  # mean of 1/‖z_i‖²
+        self.most_penalty = 0.0  # the largest λ
         self.screened_gap = math.inf  # the gap when rows were last screened
         self.fewest = problem.n  # the fewest rows of an epoch so far
         self.entries = 0.0  # that sweeps have read
@@ -230,13 +232,18 @@ class Ascent:
     def _begin(self, at: DualIterate, b: float) -> None:
         """Begin sweeps at a dual point; b counts where it has a proximal penalty."""
         problem, self.at = self.screener.problem, at
+        norms = problem.rows.norms()
+        if problem.intercept is not None:
+            used = norms[norms > 0]
+            self.typical = float(np.mean(used**-2.0)) if used.size else 1.0
+            self.most_penalty = LITTLE * float(problem.weights.sum())
         beta, pull = self._proximal()
         fold = 0.0 if problem.folded is None else problem.folded.total
         self.sweeps = Sweeps(
             self._rows(),
             *map(doubles, (problem.y, problem.targets, problem.weights)),
             doubles(problem.radii),
-            problem.rows.norms() ** 2,
+            norms * norms,
             beta,
             pull,
             at.alpha,
@@ -265,20 +272,18 @@ class Ascent:
         problem = self.screener.problem
         if problem.intercept is None:
             return 0.0, 0.0
-        norms, size = problem.rows.norms(), float(np.linalg.norm(self.at.d))
-        typical = float(np.mean(norms[norms > 0] ** -2.0)) if norms.any() else 1.0
+        typical, size = self.typical, math.sqrt(self.at.d @ self.at.d)
         if size > 0:
             typical /= max(1.0 - self.at.s / size, EPS)
-        most = LITTLE * float(problem.weights.sum())
-        penalty = self.relaxation * min(typical, most)
+        penalty = self.relaxation * min(typical, self.most_penalty)
         if penalty <= problem.intercept:
             return 1.0 / problem.intercept, 0.0
         return 1.0 / penalty, 1.0 - problem.intercept / penalty
 
     def _sweep(self) -> bool:
-        """Sweep half as much again as so far; whether the goal seems to be met."""
+        """Sweep as much again as so far; whether the goal seems to be met."""
         control, sweeps, rows = self.control, self.sweeps, self.screener.problem.rows
-        most = min(max(self.entries / 2, _LEAST_ENTRIES), _CALL_ENTRIES)
+        most = min(max(self.entries, _LEAST_ENTRIES), _CALL_ENTRIES)
         epochs = min(control.max_iter - control.steps, MOST_STEPS)
         entries, visited = sweeps.run(epochs, most, self.goal)
         self.entries += entries
