@@ -208,7 +208,9 @@ class Scaled(Shape):
     def lipschitz(self, n_features):
         if self.scales.ndim == 0:
             scale = float(self.scales)
-            return scale * math.sqrt(n_features) if self.dual_order == 1 else scale
+            return scale * (
+                math.sqrt(n_features) if self.dual_order == 1 else n_features > 0
+            )
         scales = self.scales
         return safe_norm(scales) if self.dual_order == 1 else _norm(scales, np.inf)
 
