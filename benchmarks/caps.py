@@ -44,7 +44,7 @@ def one(folder: Path, k: int, C: float, radius: float, cap: int, options: dict) 
     import sklearn.exceptions  # noqa: F401  # for warnings, after all is done
 
     from wideberth import solve
-    from wideberth.data.memory import resident
+    from wideberth.data.files import resident
     from wideberth.solvers import chunked  # noqa: F401  # before it is measured
 
     ballast = np.ones(max(CLEAN * 10**6 - resident(), 0), dtype=np.int8)

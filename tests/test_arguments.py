@@ -303,7 +303,7 @@ def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
 
     solve_source = solving.solve_source
     monkeypatch.setattr(solving, "solve_source", watched)
-    monkeypatch.setattr("wideberth.estimators.training_data.solve_source", watched)
+    monkeypatch.setattr("wideberth.estimators.training.solve_source", watched)
     data = array_api_strict.asarray(np.repeat(X, times, axis=0))
     labels = array_api_strict.asarray(np.repeat(Y, times))
     found = solve(data, labels, C=1 / times, fit_intercept=True)

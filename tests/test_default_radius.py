@@ -280,7 +280,6 @@ COMMANDS = {
     "": 0.0,
     "--noise linf": 0.0,
     "--noise l1": 0.0,
-    "--radius 0std": 0.0,
     "--noise scales.csv": 1.0,
     "--noise linf scales.csv": 1.0,
     "--noise l1 scales.csv": 1.0,

@@ -181,12 +181,12 @@ def test_reliability_shows_what_was_promised_and_what_came(blobs):
         ReliabilityDisplay.from_estimator(model, X, names, label="d", X_err=E)
 
 
-def test_margins_behind_steps_that_bend_are_refused():
+def test_margins_behind_steps_that_are_not_linear_are_refused():
     X, y = np.exp(np.random.default_rng(0).normal(size=(30, 2))), np.arange(30) % 2
     svc = RobustLinearSVC(error_shape="box")
     model = make_robust_pipeline(FunctionTransformer(np.log), svc)
     model.fit(X, y, robustlinearsvc__X_err=0.1 * X)
-    with pytest.raises(ValueError, match=r"A step of this pipeline bends.*model\[-1\]"):
+    with pytest.raises(ValueError, match=r"is not linear.*model\[-1\]"):
         MarginDisplay.from_estimator(model, X, y, X_err=0.1 * X)
     sure = CertifiedAccuracyDisplay.from_estimator(
         model, X, y, radii=[1], X_err=0.1 * X

@@ -49,10 +49,9 @@ PACKAGE = ROOT / "src" / "wideberth"
 #: Coverage, and the copies of the package that mutants are made in.
 CACHE = ROOT / ".mutants"
 #: Folders of the package that a sample is drawn from, unless others are named.
-FOLDERS = ["kernels", "problem", "noise", "screening", "solvers", "measurement"]
-FOLDERS += ["estimators"]
+FOLDERS = ["kernels", "problem", "noise", "screening", "measurement", "estimators"]
 #: Tests that may be chosen; those of commands and pages start processes of their own.
-TESTS = [*(f"tests/{folder}" for folder in FOLDERS), "tests/test_arguments.py"]
+TESTS = [f"tests/{folder}" for folder in (*FOLDERS, "solvers", "test_arguments.py")]
 #: What is said of a mutant of a kernel that the compiler refuses.
 NO_CODE = "does not compile"
 #: Share of the sample that must be killed.
@@ -402,7 +401,7 @@ def _covered_by(path: Path) -> dict:
     import coverage
     import pytest
 
-    measured = [str(PACKAGE / folder) for folder in FOLDERS]
+    measured = [str(PACKAGE / folder) for folder in (*FOLDERS, "solvers")]
     tracer = coverage.Coverage(data_file=None, source=measured, messages=False)
     seconds: dict[str, float] = {}
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.data import open_data
     from wideberth.estimators import (
         MeasuredSVC,
+        RobustLinearRegressor,
+        RobustLinearRegressorCV,
         RobustLinearSVC,
         RobustLinearSVCCV,
         make_robust_pipeline,
@@ -37,6 +39,8 @@ __all__ = [
     "CrossPolytope",
     "MeasuredSVC",
     "NullModelWarning",
+    "RobustLinearRegressor",
+    "RobustLinearRegressorCV",
     "RobustLinearSVC",
     "RobustLinearSVCCV",
     "TrueFeatures",
@@ -60,6 +64,8 @@ _HOMES = {
     "CrossPolytope": "wideberth.noise.shapes",
     "MeasuredSVC": "wideberth.estimators",
     "NullModelWarning": "wideberth.results",
+    "RobustLinearRegressor": "wideberth.estimators",
+    "RobustLinearRegressorCV": "wideberth.estimators",
     "RobustLinearSVC": "wideberth.estimators",
     "RobustLinearSVCCV": "wideberth.estimators",
     "TrueFeatures": "wideberth.measurement",

@@ -2,6 +2,6 @@
 
 import sys
 
-from _wideberth_start import main
+from wideberth.cli import main
 
 sys.exit(main())

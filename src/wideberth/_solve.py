@@ -24,7 +24,7 @@ from wideberth.data.opening import (
     open_labelled,
 )
 from wideberth.data.samples import Classes, Terms
-from wideberth.data.sources import ReadingLine, Source, logged
+from wideberth.data.sources import Source, logged
 from wideberth.noise import as_shape
 from wideberth.noise.reading import check_errors_alone
 from wideberth.problem import Pair, Problem
@@ -432,8 +432,8 @@ def solve_source(
 ) -> Solution:
     """Train on an open source, which brings weights and errors, if any, of its own."""
     _check_in_chunks(source, options)
-    watch = ReadingLine(source, options.callback) if verbose else options.callback
-    control = replace(options, callback=logged(watch)).control()
+    callback = logged(options.callback, verbose)
+    control = replace(options, callback=callback).control()
     terms = _terms(source, statement, classes)
     chunks = Chunks(source, terms, float(statement.norm_penalty))
     search, level = Driver(chunks, control), statement.level

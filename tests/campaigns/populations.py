@@ -35,7 +35,7 @@ from wideberth.measurement.population import Measurements, Population, posterior
 
 #: Observed over stated, in cells of at least so many events.
 LEAST, MOST, EVENTS = 0.67, 1.5, 400
-_KINDS = ("duplicates", "correlated", "plain", "tails", "few", "orders")
+_KINDS = ("duplicates", "correlated", "plain", "tails", "few", "orders", "categories")
 _RANGES = np.array([0.0, 0.01, 0.05, 0.2, 1.01])
 
 
@@ -62,7 +62,11 @@ def table(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X = true + E * rng.normal(size=true.shape)
     X[rng.random(X.shape) < rng.choice([0.0, 0.2])] = np.nan
     X[0] = np.where(np.isnan(X[0]), true[0], X[0])  # a value in every column
-    units = 10.0 ** rng.integers(-6, 7, size=d)
+    if kind == "categories":  # exact, rare, and the last one twice
+        K = int(rng.integers(2, 9))
+        C = np.eye(K)[np.minimum(rng.geometric(0.4, size=n) - 1, K - 1)]
+        X, E = np.hstack([X, C, C[:, -1:]]), np.hstack([E, np.zeros((n, K + 1))])
+    units = 10.0 ** rng.integers(-6, 7, size=X.shape[1])
     return X * units, E * units, y
 
 
@@ -130,7 +134,7 @@ def _converged(X: np.ndarray, E: np.ndarray) -> Counter:
     if not (variance > 0).all():
         return wrong
     part = raw.scaled(centre, np.sqrt(variance))
-    fit, prior = GaussianFitter().fit([part], GaussianFitter().choose([part]))
+    fit, prior = GaussianFitter().fit(part, None, 1)
     mean, spread = fit.population.means[0], fit.population.covariances[0]
     errors = np.sqrt(part.variances)
     value, *after = _textbook(mean, spread, part.values, errors, prior)

@@ -6,7 +6,6 @@ The real executable where a process of its own matters, `run` elsewhere.
 import dataclasses
 import json
 import os
-import pty
 import shlex
 import signal
 import subprocess
@@ -32,10 +31,7 @@ from wideberth import (
 from wideberth.cli import errors, main
 from wideberth.cli.model import load_model
 from wideberth.cli.options import (
-    CertifyOptions,
     FitOptions,
-    PathOptions,
-    PredictOptions,
     Reading,
     UsageError,
     parse,
@@ -283,23 +279,23 @@ def test_a_choice_of_c_alone_is_reported_too(tmp_path, fit):
     (tmp_path / "data.csv").write_text(as_csv(X, Y))
     result = fit("data.csv --target state --C auto --folds 2 --report r.html")
     assert result["choice"]["factors"] == [1.0]
-    assert "had the best accuracy as measured" in (tmp_path / "r.html").read_text()
+    page = " ".join((tmp_path / "r.html").read_text().split())
+    assert "had the best accuracy as measured" in page
 
 
-def test_options_are_dataclasses_with_help_for_each_field():
+def test_options_are_few_and_their_help_fits_on_two_screens():
     words = "fit t.csv --drop a b --drop c --read na=p dates=d --ramp -2,-1"
     found = parse(words.split())
     read = Reading(na=("p",), dates=("d",))
     assert found == FitOptions(
-        data="t.csv", drop=("a", "b", "c"), reading=read, ramp=(-2.0, -1.0)
+        data="t.csv", drop=("a", "b", "c"), read=read, ramp=(-2.0, -1.0)
     )
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.data = "u.csv"
     with pytest.raises(UsageError, match="is named by both --target and --drop"):
         FitOptions(data="t.csv", target="y", drop=("y",))
     assert len(dataclasses.fields(FitOptions)) - 1 <= 34
-    for options in (FitOptions, PredictOptions, CertifyOptions, PathOptions):
-        assert all(one.metadata["help"] for one in dataclasses.fields(options))
+    assert len(run("fit --help").stdout.splitlines()) <= 100
 
 
 def test_radii_of_rows_and_radii_in_standard_deviations(tmp_path, fit):
@@ -344,7 +340,7 @@ def test_a_full_disk_is_said_in_one_sentence(fitted):
     assert done.stderr == "wideberth: /dev/full cannot be written: the disk is full.\n"
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [EXECUTABLE, "predict", "model.wideberth", "data.csv"], cwd=folder, stdout=full,
+            [*EXECUTABLE, "predict", "model.wideberth", "data.csv"], cwd=folder, stdout=full,
             stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
     assert done.returncode == 1
@@ -460,7 +456,7 @@ def test_a_model_that_ignores_the_features_is_written_but_says_so(tmp_path):
 def test_interrupted_while_it_loads_it_ends_with_130_too(tmp_path):
     """Python itself needs some 50 ms before it can be polite."""
     process = subprocess.Popen(
-        [EXECUTABLE, "fit", "-", "--target", "y"], stdin=subprocess.PIPE,
+        [*EXECUTABLE, "fit", "-", "--target", "y"], stdin=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONVERBOSE": "1"},
     )  # fmt: skip
     said = ""
@@ -487,9 +483,9 @@ def test_interrupted_it_ends_with_130_and_leaves_a_model_or_nothing(tmp_path, st
         "--report",
         "r.html",
     ]
-    terminal, end = pty.openpty()
+    terminal, end = pytest.importorskip("pty").openpty()
     process = subprocess.Popen(
-        [EXECUTABLE, "fit", *arguments, "--radius", "0.1", "--folds", "20"],
+        [*EXECUTABLE, "fit", *arguments, "--radius", "0.1", "--folds", "20"],
         cwd=tmp_path, stderr=end, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     os.close(end)
@@ -509,7 +505,7 @@ def test_interrupted_it_ends_with_130_and_leaves_a_model_or_nothing(tmp_path, st
 def test_a_reader_who_has_had_enough_is_no_error(fitted):
     table = "mass,temp,size\n" + "1,2,3\n" * 60_000
     process = subprocess.Popen(
-        [EXECUTABLE, "predict", "model.wideberth", "-"], cwd=fitted[0],
+        [*EXECUTABLE, "predict", "model.wideberth", "-"], cwd=fitted[0],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     process.stdout.close()
@@ -520,8 +516,8 @@ def test_a_reader_who_has_had_enough_is_no_error(fitted):
 
 def test_progress_is_shown_on_a_terminal_only(fitted):
     folder, _ = fitted
-    arguments = [EXECUTABLE, "fit", "data.csv", "--target", "state", "--radius", "0.1"]
-    terminal, end = pty.openpty()
+    arguments = [*EXECUTABLE, "fit", "data.csv", "--target", "state", "--radius", "0.1"]
+    terminal, end = pytest.importorskip("pty").openpty()
     subprocess.run(
         arguments, cwd=folder, stderr=end, stdout=subprocess.PIPE, check=True
     )
@@ -532,7 +528,7 @@ def test_progress_is_shown_on_a_terminal_only(fitted):
     assert done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[0].startswith("verdict    Robustness ")
-    assert "state: 2 classes from 3 features, 90 of 90 rows used" in lines
+    assert any("state: 2 classes from 3 features, 90 of 90" in one for one in lines)
 
 
 def test_the_model_can_go_to_standard_output(fitted):
@@ -633,8 +629,7 @@ def test_features_without_a_weight_are_told(fit, tolerances, capsys):
     assert main([*given.split(), "--folds", "0", "--report", "r.html"]) == 0
     assert "2 of 3 have a weight" in capsys.readouterr().out
     page = (tolerances / "r.html").read_text()
-    assert "2 of 3 features have a weight." in page
-    assert "<summary>Features without a weight</summary>" in page
+    assert "2 of 3 features have a weight. Without one:" in page
     assert main([*given.split()[:-1], "1e6", "--folds", "0"]) == 3
     assert "Choose a smaller --norm-penalty or radius" in capsys.readouterr().err
 
@@ -679,7 +674,7 @@ def test_a_table_larger_than_memory_is_read_in_pieces(tmp_path, monkeypatch, cap
 def test_less_memory_than_the_process_holds_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]}).to_csv("t.csv", index=False)
-    monkeypatch.setattr("wideberth.data.memory.resident", lambda: 310 * 10**6)
+    monkeypatch.setattr("wideberth.data.files.resident", lambda: 310 * 10**6)
     assert main(["fit", "t.csv", "--target", "y", "--memory", "280MB"]) == 1
     error = capsys.readouterr().err.strip()
     assert error.startswith("wideberth: memory='280MB' is less than the 310 MB")

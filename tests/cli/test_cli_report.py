@@ -11,7 +11,7 @@ from browser import audit, contrast, needs_axe, needs_browser, probe
 from commands import as_csv, two_classes
 from wideberth import RobustLinearSVC
 from wideberth.cli import main
-from wideberth.cli.measured import tell_pairs
+from wideberth.cli.uncertainty import tell_pairs
 
 HOSTILE = "<script>document.title='owned'</script>"
 
@@ -69,7 +69,7 @@ def test_what_comes_from_the_data_stays_text(report):
 def test_the_page_tells_what_was_asked_found_and_proven(report):
     for heading in (
         "What was asked", "The data", "Accuracy on rows it has not seen",
-        "How much noise it withstands", "Critical radius", "What is taken for what",
+        "How much noise it withstands", "Critical radius", "Class by class",
         "Rows that flip most easily", "What to measure more precisely",
         "The model, in the units of the data", "How good the optimum is",
         "How to get this again",
@@ -184,18 +184,18 @@ def test_verbs_agree_with_what_they_speak_of(tmp_path, capsys):
     )  # fmt: skip
     words = ("--folds", "0", "--missing", "median")
     said = texts(tmp_path, capsys, one.replace("nan", ""), *words)
-    assert said["constant"].startswith("'year' never varies and so carries no")
-    assert "'nr' counts the rows. If it is an index" in said["row-counter"]
+    assert said["constant"].startswith("Never varies: 'year'. A constant carries no")
+    assert said["row-counter"].startswith("Counts the rows: 'nr'. An index")
     assert (
         "'mass_err' looks like the error of 'mass', and is used as a feature"
         in (said["error-columns"])
     )
-    assert said["filled-in"].startswith("1 missing value was filled in")
+    assert "median of the column: 1 missing value." in said["filled-in"]
     table = two.replace("nan", "", 1).replace(f"{X[1, 1]}", "", 1)
     said = texts(tmp_path, capsys, table, *words)
-    assert said["constant"].startswith("'year' and 'run' never vary and so carry no")
-    assert "'nr' and 'no' count the rows. If they are ind" in said["row-counter"]
-    assert said["filled-in"].startswith("2 missing values were filled in")
+    assert said["constant"].startswith("Never varies: 'year' and 'run'. A constant")
+    assert said["row-counter"].startswith("Counts the rows: 'nr' and 'no'. An index")
+    assert "median of the column: 2 missing values." in said["filled-in"]
 
 
 def test_a_pair_of_errors_looks_like_errors():

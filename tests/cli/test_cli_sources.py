@@ -139,12 +139,11 @@ def test_what_is_written_is_read_back(
     ("content", "sentence"),
     [
         ("a,y\n1,p\n2x,q\n", ", row 2 (line 3), column 'a' holds '2x', which is not a finite number"),
-        ("a,y\n1,p\ninf,q\n", ", row 2 (line 3), column 'a' holds 'inf'"),
+        ("a,y\n1,p\ninf,q\n", ", row 2 (line 3), column 'a' is infinite"),
         ("a,y\n1,p\n1_000,q\n", "column 'a' holds '1_000'"),
         ("a,y\n1,p\n-,q\n", "if it stands for a missing value add --read na='-'"),
         ("a,b,y\n1,u,p\n", ": column 'b' holds text (row 1, line 2: 'u')"),
         ("a,b,y\n1,2,p\n1,p\n", ", row 2 (line 3) has 2 cells where the first line has 3"),
-        (",a,y\n0,1,p\n", ": column 1 has no name in the header"),
         ("1,2,3\n4,5,6\n", "say --read header=no"),
         ("", " is empty."),
         ("a,y\n", "has a header but no rows"),
@@ -383,10 +382,14 @@ def test_limits_of_detection_are_refused_unless_asked_for(tmp_path):
     assert "(first: row 1, line 2); --limits reads them." in told
     told = complaint(tmp_path, LIMITS, Request(("y",), limits=("a",)))
     assert "1 cell of 'b' is a limit of detection such as '>= 1e2'" in told
+    assert "of 'a'" not in told
     told = complaint(tmp_path, LIMITS, Request(("y",), limits=("c",)))
     assert "no column 'c'" in told
     told = complaint(tmp_path, "a,y\n<0.5,p\n<x,q\n", Request(("y",), limits=True))
     assert "column 'a' holds text (row 2, line 3: '<x')" in told
+    told = complaint(tmp_path, "a,b,y\n1,<0.5,p\nx,2,q\n")
+    assert "column 'a' holds 'x', which is not" in told
+    assert told.endswith("'<0.5' (first: row 1, line 2); --limits reads it.")
 
 
 @pytest.mark.parametrize("sign", [".", ","])

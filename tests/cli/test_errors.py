@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from commands import read_csv, two_classes
 from wideberth import RobustLinearSVC, make_robust_pipeline
 from wideberth.cli import main
-from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.model import load_model
-from wideberth.cli.page import fit_page
+from wideberth.cli.uncertainty import ErrorColumns
 
 X, Y = two_classes(120, seed=3)
 E = np.random.default_rng(4).uniform(0.1, 0.8, X.shape).round(3) * [1, 2, 10]
@@ -64,7 +64,7 @@ def test_one_answer_with_the_library(cli, how):
     if how == "e.csv":
         pd.DataFrame(E[:, ::-1], columns=NAMES[::-1]).to_csv(how, index=False)
         VALUES.assign(state=Y).to_csv("data.csv", index=False)
-    result = json.loads(cli(f"{FIT} --errors {how} --folds 2").out)
+    result = json.loads(cli(f"{FIT} --errors {how} --folds 2 --report r.html").out)
     model = in_python(E)
     found = np.ravel(list(result["model"]["coefficients"].values()))
     np.testing.assert_allclose(found, np.ravel(model._robust_model()[1]), rtol=0.02)
@@ -78,8 +78,8 @@ def test_one_answer_with_the_library(cli, how):
         reach, model.certified_radius(X, E), rtol=0.05, atol=0.01
     )
     assert len(read_csv(cli("predict m.wideberth data.csv").out)) == len(X)
-    page = fit_page(result)
-    assert "Errors beside the spread of each feature" in page
+    page = Path("r.html").read_text("utf-8")
+    assert "error as share of std" in page
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -113,10 +113,17 @@ def test_values_without_an_error(cli):
     """They are refused by name, filled by a rule, and left without an answer."""
     frame = table()
     frame.loc[4, "temp_err"] = np.nan
-    frame.to_csv("holes.csv", index=False)
-    told = cli("fit holes.csv --target state --errors auto", code=1).err
-    assert "row 5 (line 6), column 'temp'" in told
+    bad = frame.copy()
+    bad.loc[[6, 7], "mass_err"] = -1
+    bad.loc[8, "mass_err"] = 0
+    bad.to_csv("bad.csv", index=False)
+    told = cli("fit bad.csv --target state --errors auto", code=1).err
+    assert "'temp_err' has 1 absent (row 5 (line 6))" in told
+    assert "'mass_err' has 2 negative, 1 zero (row 7 (line 8), row 8 (line 9), " in told
     assert "absent=exact" in told
+    command = "fit bad.csv --target state --folds 0 --json --errors auto absent=drop"
+    assert json.loads(cli(command).out)["data"]["rows_dropped"] == 4
+    frame.to_csv("holes.csv", index=False)
     command = "fit holes.csv --target state --folds 0 --json --errors auto"
     for rule in ("exact", "median", "share:0.05"):
         out = cli(f"{command} absent={rule} --out {rule[:3]}.wideberth").out
@@ -188,7 +195,7 @@ def test_negative_errors_and_dropped_values(cli):
     """A sentinel is no error; errors of a column that is left out are left out too."""
     table(mass_err=-999.0).to_csv("bad.csv", index=False)
     told = cli("fit bad.csv --target state --errors auto", code=1).err
-    assert "column 'mass_err' is -999" in told
+    assert "'mass_err' has 120 negative" in told
     result = json.loads(cli(f"{FIT} --errors auto --folds 0 --drop mass").out)
     assert list(result["model"]["coefficients"]) == ["temp", "size"]
 

@@ -3,14 +3,10 @@
 import errno
 import os
 import signal
-import sys
-import time
-import weakref
 from pathlib import Path
 
 import pytest
 
-import _wideberth_start
 import wideberth
 from commands import as_csv, two_classes
 from trouble import crowds, disks, interrupts
@@ -106,29 +102,6 @@ def test_ctrl_c_waits_for_steps_that_belong_together():
     with pytest.raises(KeyboardInterrupt):
         work()
     assert steps == ["after it"]
-
-
-def test_ctrl_c_is_not_lost_where_python_ignores_exceptions(monkeypatch):
-    """In the callback of a weak reference, for instance; imports have such."""
-    monkeypatch.setattr(sys, "unraisablehook", _wideberth_start.press_again)
-
-    class Thing:
-        pass
-
-    def interrupted(reference):
-        raise KeyboardInterrupt
-
-    def work():
-        thing = Thing()
-        reference = weakref.ref(thing, interrupted)
-        del thing
-        end = time.monotonic() + 5
-        while time.monotonic() < end:  # a long sleep would last, whatever is pressed
-            time.sleep(0.01)
-        assert reference() is None
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
 
 
 def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):

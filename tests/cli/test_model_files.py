@@ -33,7 +33,7 @@ from wideberth.cli import fit as fit_command
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import classifier_of, dump_model, load_model, open_model
 from wideberth.cli.model_file import dumps, loads
-from wideberth.cli.scaling import PreparedNumbers
+from wideberth.cli.prepare import PreparedNumbers
 
 RNG = np.random.default_rng(0)
 N = 60

@@ -15,16 +15,26 @@ from sklearn.metrics import (
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 
 from commands import as_csv, run, two_classes
+from html_tables import tables_of
 from wideberth import RobustLinearSVC, robust_scorer
 from wideberth.cli import evaluation
-from wideberth.cli.gain import paired_gain, tell_points
-from wideberth.cli.leaks import find_leaks, separation
+from wideberth.cli.advice import judge_worth
+from wideberth.cli.describe import find_leaks, separation
+from wideberth.cli.evaluation import paired_gain
 from wideberth.cli.model import load_model
 from wideberth.cli.options import FitOptions, Radii
-from wideberth.cli.page import fit_page
+from wideberth.cli.output import points
 from wideberth.cli.prepare import Columns, PreparedRows
+from wideberth.cli.result import (
+    Accuracies,
+    Evaluation,
+    FoldShares,
+    Gain,
+    Gains,
+    ModelFacts,
+    NoiseFacts,
+)
 from wideberth.cli.uncertainty import Uncertainty
-from wideberth.cli.worth import judge_worth
 
 RNG = np.random.default_rng(3)
 SPLITTER = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -54,11 +64,11 @@ def test_a_gain_has_the_error_of_a_paired_t_test_over_rows():
     gain = paired_gain(own, other, fold, np.zeros(60, dtype=int))
     test = stats.ttest_rel(own.astype(float), other.astype(float))
     interval = test.confidence_interval(0.95)
-    assert (gain["low"], gain["high"]) == pytest.approx((interval.low, interval.high))
-    assert gain["mean"] == pytest.approx(own.mean() - other.mean())
-    assert gain["error"] == pytest.approx(gain["mean"] / test.statistic)
+    assert (gain.low, gain.high) == pytest.approx((interval.low, interval.high))
+    assert gain.mean == pytest.approx(own.mean() - other.mean())
+    assert gain.error == pytest.approx(gain.mean / test.statistic)
     each = [own[fold == k].mean() - other[fold == k].mean() for k in range(4)]
-    np.testing.assert_allclose(gain["folds"], each)
+    np.testing.assert_allclose(gain.folds, each)
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
@@ -67,7 +77,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     for _ in range(400):
         own, other = RNG.random((2, 100)) < 0.8
         gain = paired_gain(own, other, np.arange(100) % 5, np.zeros(100, dtype=int))
-        missed += not gain["low"] <= 0 <= gain["high"]
+        missed += not gain.low <= 0 <= gain.high
     assert 5 <= missed <= 40
 
 
@@ -81,10 +91,10 @@ def test_in_balanced_accuracy_every_class_counts_the_same():
     apart = own.astype(float) - other
     welch = stats.ttest_ind(apart[:70], -apart[70:], equal_var=False)
     ends = welch.confidence_interval(0.95)
-    assert 2 * gain["low"] == pytest.approx(ends.low)
-    assert 2 * gain["high"] == pytest.approx(ends.high)
-    assert 2 * gain["mean"] == pytest.approx(apart[:70].mean() + apart[70:].mean())
-    assert 2 * gain["error"] == pytest.approx(2 * gain["mean"] / welch.statistic)
+    assert 2 * gain.low == pytest.approx(ends.low)
+    assert 2 * gain.high == pytest.approx(ends.high)
+    assert 2 * gain.mean == pytest.approx(apart[:70].mean() + apart[70:].mean())
+    assert 2 * gain.error == pytest.approx(2 * gain.mean / welch.statistic)
     each = [
         balanced_accuracy_score(
             group[fold == k], np.where(hit, group, 1 - group)[fold == k]
@@ -92,7 +102,7 @@ def test_in_balanced_accuracy_every_class_counts_the_same():
         for hit in (own, other)
         for k in range(5)
     ]
-    np.testing.assert_allclose(gain["folds"], np.subtract(each[:5], each[5:]))
+    np.testing.assert_allclose(gain.folds, np.subtract(each[:5], each[5:]))
 
 
 @pytest.fixture(scope="module")
@@ -124,14 +134,13 @@ def test_balanced_classes_are_judged_and_tuned_by_balanced_accuracy(rare, tmp_pa
     # The rival tuned for plain accuracy would name one class: 92 % here, 50 % balanced.
     assert found["majority"] == 0.5
     assert found["models"]["tuned"]["accuracy"]["mean"] > 0.7
-    assert "points of balanced accuracy" in result["worth"]["sentence"]
     assert "balanced" in said["imbalance"]
     assert "consider" not in said["imbalance"]
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "Balanced accuracy on rows it has not seen" in page
     assert "most common class" not in page
     told = run("fit data.csv --target state --class-weight balanced", folder=tmp_path)
-    assert re.search(r"^accuracy   0\.\d+ ± 0\.\d+ \(balanced\)", told.stdout, re.M)
+    assert "balanced accuracy in %, 5-fold cross-validation" in told.stdout
 
 
 @pytest.mark.parametrize("noise", [(), ("--score-radius", 0.5)])
@@ -141,7 +150,7 @@ def test_a_choice_among_balanced_models_is_by_balanced_accuracy(rare, tmp_path, 
     result, _ = fit(tmp_path, as_csv(X, y), *words, *noise)
     choice = result["choice"]
     assert choice["measure"] == "balanced accuracy"
-    scorer = robust_scorer(0.2 if noise else 0, balanced=True)
+    scorer = robust_scorer(0.5 if noise else 0, balanced=True)
     search = GridSearchCV(
         RobustLinearSVC(radius=0.4, class_weight="balanced"),
         {"C": choice["Cs"]},
@@ -172,10 +181,8 @@ def test_gains_are_those_of_scikit_learn_on_the_same_folds(tmp_path):
     np.testing.assert_allclose(
         found["gains"]["ordinary"]["accuracy"]["folds"], each, atol=1e-12
     )
-    assert found["confusion"]["classes"] == ["sick", "well"]
-    assert (
-        found["confusion"]["counts"] == confusion_matrix(y, labels["robust"]).tolist()
-    )
+    counts = [[*row.values()] for row in found["confusion"].values()]
+    assert counts == confusion_matrix(y, labels["robust"]).tolist()
     assert list(found["models"]) == ["robust", "ordinary", "tuned"]
 
 
@@ -184,7 +191,7 @@ def test_c_is_tuned_on_the_other_folds_and_never_on_the_own():
     options = FitOptions(data="", target="")
     contest = evaluation.Contest.announced(options, y)
     given = Uncertainty(1.0, "l2", "")
-    before = evaluation.tuned_Cs(options, given, rows_of(X, y), contest)["Cs"]
+    before = evaluation.tuned_Cs(options, given, rows_of(X, y), contest).Cs
     scores = {}
     for C in before:
         right = cross_val_predict(RobustLinearSVC(C=C), X, y, cv=SPLITTER) == y
@@ -198,7 +205,7 @@ def test_a_sample_has_every_class_in_every_fold_and_scales_c(monkeypatch):
     monkeypatch.setattr(evaluation, "_SAMPLED", 60)
     X, y = two_classes(400)
     y[:6] = "rare"
-    options = FitOptions(data="", target="", C=3.0)
+    options = FitOptions(data="", target="", C=(3.0,))
     contest = evaluation.Contest.announced(options, y)
     rows = evaluation._sampled(y, contest.fold, 0)
     assert 60 <= len(rows) <= 60 + 15
@@ -206,7 +213,7 @@ def test_a_sample_has_every_class_in_every_fold_and_scales_c(monkeypatch):
     assert len(cells) == 15
     asked = options, Uncertainty(0.0, "l2", ""), rows_of(X, y), contest
     tuned = evaluation.tuned_Cs(*asked)
-    assert tuned["rows"] == len(rows)
+    assert tuned.rows == len(rows)
     seen = []
     real = evaluation.search_grid
     monkeypatch.setattr(
@@ -217,34 +224,30 @@ def test_a_sample_has_every_class_in_every_fold_and_scales_c(monkeypatch):
     again = evaluation.tuned_Cs(*asked)
     tried = np.concatenate([search.Cs_ for search in seen]) * len(rows) / 400
     assert np.isclose(tried[-1], 3.0)
-    assert all(np.isclose(tried, C).any() for C in again["Cs"])
+    assert all(np.isclose(tried, C).any() for C in again.Cs)
 
 
 # -- the sentence ----------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def robust(tmp_path_factory):
-    X, y = two_classes(100)
-    folder = tmp_path_factory.mktemp("robust")
-    return fit(folder, as_csv(X, y), "--radius", 0.3)[0]
+MODEL = ModelFacts([], [], [], {}, [], C=1.0, norm_penalty=0.0, ramp=None)
+NOISE = NoiseFacts(
+    "", None, 0.3, 0.3, 0.3, 0.3, "l2", True, "in the units of the data", {}, False, 1.0
+)
 
 
-def stated(result, measured, noisy, own=0.9):
-    """The result with these gains of both ordinary SVMs, in points and their errors."""
-    found = result["evaluation"]
+def stated(measured, noisy, own=0.9):
+    """Whether it paid with these gains over both ordinary SVMs, and their errors."""
 
     def gain(mean, error):
-        ends = {"low": mean - 2.8 * error, "high": mean + 2.8 * error}
-        return {"mean": mean, "error": error, **ends}
+        return Gain(mean, error, mean - 2.8 * error, mean + 2.8 * error, 0.95, [])
 
-    gains = {
-        name: {"accuracy": gain(*m), "certified": gain(*c)}
-        for name, m, c in zip(("ordinary", "tuned"), measured, noisy, strict=True)
-    }
-    models = {name: dict(model) for name, model in found["models"].items()}
-    models["robust"] |= {"accuracy": {"mean": own}, "certified": {"mean": own}}
-    return result | {"evaluation": found | {"gains": gains, "models": models}}
+    both = zip(("ordinary", "tuned"), measured, noisy, strict=True)
+    gains = {name: Gains(gain(*m), gain(*c)) for name, m, c in both}
+    shares = FoldShares(own, 0.01, [])
+    models = {"robust": Accuracies(shares, shares, None, {})}
+    found = Evaluation(5, False, "accuracy", 0.5, None, models, None, gains, None)
+    return judge_worth(MODEL, NOISE, found, None)
 
 
 UP, DOWN, EVEN = (0.05, 0.01), (-0.05, 0.01), (0.01, 0.01)
@@ -262,7 +265,7 @@ UP, DOWN, EVEN = (0.05, 0.01), (-0.05, 0.01), (0.01, 0.01)
             (EVEN, EVEN),
             (UP, UP),
             "Robustness paid: more accurate under worst-case noise; no measurable "
-            "difference on the data as given. ",
+            "difference on the data as given.",
         ),
         (
             (EVEN, DOWN),
@@ -291,35 +294,35 @@ UP, DOWN, EVEN = (0.05, 0.01), (-0.05, 0.01), (0.01, 0.01)
         ),
     ],
 )
-def test_it_pays_only_if_it_is_ahead_of_both(robust, measured, noisy, told):
-    sentence = judge_worth(stated(robust, measured, noisy))["sentence"]
-    assert told in sentence
-    assert tell_points(dict(zip(("mean", "error"), measured[0], strict=True))) in (
-        sentence
-    )
-    assert sentence.count(" ± ") == 4
-    verdict, _, numbers = sentence.partition(". ")
+def test_it_pays_only_if_it_is_ahead_of_both(measured, noisy, told):
+    verdict = stated(measured, noisy).verdict
+    assert told in verdict
     assert not re.search(r"\d", verdict)
-    assert numbers.count("Compared with") == 2
 
 
-def test_what_is_no_better_than_guessing_does_not_pay(robust):
-    said = judge_worth(stated(robust, (UP, UP), (UP, UP), own=0.5))
-    assert said["as_measured"] == said["under_noise"] == "even"
-    assert "no better than always naming one class" in said["verdict"]
+def test_what_is_no_better_than_guessing_does_not_pay():
+    said = stated((UP, UP), (UP, UP), own=0.5)
+    assert said.as_measured == said.under_noise == "even"
+    assert "no better than always naming one class" in said.verdict
 
 
-def test_the_sentence_is_one_and_the_same_everywhere(tmp_path):
+def test_the_verdict_and_its_table_are_the_same_everywhere(tmp_path):
     X, y = two_classes(80)
     result, _ = fit(tmp_path, as_csv(X, y), "--radius", 0.3)
     command = "fit data.csv --target state --radius 0.3 --report r.html"
     shown = run(command, folder=tmp_path).stdout
-    sentence = result["worth"]["sentence"]
-    assert " ".join(shown.split()).startswith(f"verdict {sentence}")
+    verdict = result["worth"]["verdict"]
+    assert " ".join(shown.split()).startswith(f"verdict {verdict}")
     page = (tmp_path / "r.html").read_text("utf-8")
-    told = re.search(r'<p class="verdict">(.*?)</p>', page)[1].replace("&nbsp;", " ")
-    assert re.sub("<.*?>", "", told) == sentence
-    assert "of radius 0.3 in the units of the data" in sentence
+    assert f"<strong>{verdict}</strong>" in page
+    (table,) = (one for one in tables_of(page) if one.label == "Accuracy")
+    for row in table.rows:
+        row[0].text = row[0].text.removeprefix("ordinary ")
+        row[0].text = row[0].text.replace("most common class", "guessing")
+        told = [one.text.removesuffix(" %") for one in row if one.text != "–"]
+        cells = " +".join(map(re.escape, told))
+        assert re.search(cells, shown), cells
+    assert "radius 0.3 in the units of the data" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize(
@@ -334,9 +337,9 @@ def test_the_sentence_is_one_and_the_same_everywhere(tmp_path):
 )
 def test_it_speaks_of_what_was_asked_for(tmp_path, arguments, told):
     X, y = two_classes(60)
-    result, _ = fit(tmp_path, as_csv(X, y), *arguments)
-    assert result["worth"]["sentence"].startswith(told)
-    page = fit_page(result)
+    result, _ = fit(tmp_path, as_csv(X, y), *arguments, "--report", "r.html")
+    assert result["worth"]["verdict"].startswith(told)
+    page = (tmp_path / "r.html").read_text("utf-8")
     assert told in page
     assert "Critical radius" in page
 
@@ -345,14 +348,15 @@ def test_noise_is_that_which_was_asked_for_whatever_was_chosen(tmp_path):
     X, y = two_classes(80)
     words = ("--radius", 0, "--C", "auto", "--folds", 3)
     result, _ = fit(tmp_path, as_csv(X, y), *words)
-    assert result["worth"]["sentence"].startswith("This is an ordinary SVM")
+    assert result["worth"]["verdict"].startswith("This is an ordinary SVM")
     assert result["evaluation"]["gains"] == {}
     words = ("--radius", "0,0.5", "--score-radius", 0.5, "--folds", 3)
-    result, _ = fit(tmp_path, as_csv(X, y), *words)
+    result, _ = fit(tmp_path, as_csv(X, y), *words, "--report", "r.html")
     assert result["uncertainty"]["asked"] == 0.5
     chosen = result["choice"]["factor"] == 0
-    assert ("chose radius 0" in result["worth"]["sentence"]) == chosen
-    assert "under the worst noise, radius 0.5" in fit_page(result)
+    assert ("chose radius 0" in result["worth"]["detail"]) == chosen
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "under the worst noise, radius 0.5" in page
     asked = evaluation.asked_radius
     options = FitOptions(data="", target="", radius=Radii((0.0, 2.0)))
     unit = Uncertainty(1.0, "l2", "", unit_radius=True)
@@ -394,12 +398,14 @@ def test_leaking_columns_are_named_and_others_are_not(tmp_path):
         X, y, outcome=1 - code, seen=code * 9 + RNG.normal(size=200).round(2)
     )
     _, said = fit(tmp_path, table, "--radius", 0.1, "--folds", 0)
-    assert "'outcome' and 'seen' each alone tell the classes apart" in said["leak"]
+    assert said["leak"].startswith(
+        "Tells the classes apart alone: 'outcome' and 'seen'"
+    )
     assert "mass" not in said["leak"]
     assert "separable" not in said  # the leak says why
     words = ("--missing", "median", "--folds", 0)
     _, said = fit(tmp_path, as_csv(X, y, later=later), *words)
-    assert said["leak"].startswith("Whether a value is missing in 'later' tells")
+    assert "alone: where values are missing in 'later' (AUC" in said["leak"]
     assert "leak" not in fit(tmp_path, as_csv(X, y), "--folds", 0)[1]
 
 
@@ -407,9 +413,9 @@ def test_sparse_and_large_tables_have_the_same_leaks(monkeypatch):
     y = RNG.integers(0, 2, 400)
     X = np.c_[y * 1.0, RNG.random((400, 3)) < 0.1, 1.0 - y]
     dense = find_leaks(rows_of(X, y), 0)
-    assert [one["feature"] for one in dense] == ["a", "e"]
+    assert [one.feature for one in dense] == ["a", "e"]
     assert find_leaks(rows_of(sp.csr_array(X), y), 0) == dense
-    monkeypatch.setattr("wideberth.cli.leaks._ROWS", 100)
+    monkeypatch.setattr("wideberth.cli.describe._ROWS", 100)
     assert find_leaks(rows_of(X, y), 0) == dense
 
 
@@ -450,8 +456,8 @@ def test_rows_flip_where_the_worst_noise_says_so(tmp_path):
     many = min(flips["flippable"], len(shares))
     if many == flips["flippable"]:
         mean = dict(zip(names, np.mean(shares[:many], axis=0), strict=True))
-        for one in flips["features"]:
-            assert one["share"] == pytest.approx(mean[one["feature"]])
+        for name, share in flips["features"].items():
+            assert share == pytest.approx(mean[name])
 
 
 # -- advice ----------------------------------------------------------------------------
@@ -477,7 +483,7 @@ def test_the_same_is_not_said_three_times(tmp_path):
     ],
 )
 def test_an_error_has_two_significant_digits(mean, error, told):
-    assert tell_points({"mean": mean, "error": error}) == told
+    assert points(Gain(mean, error, 0, 0, 0.95, [])) == told
 
 
 def test_no_advice_that_does_not_apply(tmp_path):

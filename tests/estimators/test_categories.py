@@ -8,7 +8,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.impute import SimpleImputer
@@ -256,30 +255,6 @@ def test_levels_of_0_may_be_stated():
 def test_all_columns_of_text_are_named_at_once(fit):
     with pytest.raises(ValueError, match=r"text.* 'town', 'kind'"):
         fit(TABLE.astype({"kind": object}), Y)
-
-
-def test_scaling_a_sparse_table_needs_no_centring_with_a_free_intercept():
-    scaled = make_robust_pipeline(
-        encoder(),
-        StandardScaler(with_mean=False),
-        RobustLinearSVC(radius=0.0, tol=1e-8),
-    ).fit(TABLE, Y)
-    centred = make_robust_pipeline(
-        encoder(sparse_threshold=0.0),
-        StandardScaler(),
-        RobustLinearSVC(radius=0.0, tol=1e-8),
-    ).fit(TABLE, Y)
-    assert sp.issparse(scaled[:-1].transform(TABLE))
-    np.testing.assert_allclose(
-        scaled.decision_function(TABLE), centred.decision_function(TABLE), atol=1e-3
-    )
-
-
-def test_a_table_is_refitted_from_scratch():
-    fitted = model().fit(TABLE, Y)
-    with pytest.raises(ValueError, match="level above 0"):
-        fitted.set_params(robustlinearsvc__noise=[1.0] * 4).fit(TABLE, Y)
-    np.testing.assert_array_equal(fitted.noise_, clone(model()).fit(TABLE, Y).noise_)
 
 
 def test_categories_alone_are_certain():

@@ -24,7 +24,7 @@ from wideberth import (
     robust_scorer,
     solve,
 )
-from wideberth.estimators.training_data import RowsInMemory, binary_problems
+from wideberth.estimators.training import TrainingRows, statement_of
 from wideberth.noise.reading import read_errors
 from wideberth.plotting import CertifiedAccuracyDisplay, MarginDisplay
 
@@ -164,7 +164,7 @@ def test_what_a_fit_leaves_goes_on_working():
     assert model.error_shape_ is None
     bars = read_errors(E, "ellipsoid", X.shape)
     svc = RobustLinearSVC().fit(X, Y, X_err=E)
-    (problem,) = binary_problems(svc, RowsInMemory(X, Y, None, 1.0, bars))
+    (problem,) = TrainingRows.of(X, Y, None, 1.0, bars).problems(statement_of(svc))
     expected = critical_radius(X, Y, X_err=E)
     found = critical_radius(problem)
     assert found.lower <= expected.upper

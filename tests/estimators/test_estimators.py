@@ -24,7 +24,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.datasets import Missing, libsvm
 from wideberth import Box, CrossPolytope, NullModelWarning, RobustLinearSVC, solve
-from wideberth.estimators import training_data
+from wideberth.estimators import training
 from wideberth.noise import as_shape
 from wideberth.problem import Problem, changes, merge
 
@@ -164,8 +164,8 @@ def test_float32_reaches_the_solver_as_it_is(monkeypatch):
         seen.append(data)
         return solve(data, *args, **kwargs)
 
-    solve = training_data.solve_stated
-    monkeypatch.setattr(training_data, "solve_stated", watch)
+    solve = training.solve_stated
+    monkeypatch.setattr(training, "solve_stated", watch)
     model = RobustLinearSVC(radius=0.05).fit(X, y)
     assert seen[0].dtype == np.float32
     assert np.shares_memory(seen[0], X)
@@ -362,8 +362,9 @@ def test_the_problems_of_a_fitted_model_have_its_objectives():
         solver_options={"intercept_penalty": 0.5},
         norm_penalty=0.5,
     ).fit(X, y)
-    data = training_data.RowsInMemory(X, y, radius=model.radius_)
-    problems = training_data.binary_problems(model, data)
+    given = {"radius": model.radius_, "class_weight": "balanced"}
+    data = training.TrainingRows.of(X, y, **given)
+    problems = data.problems(training.statement_of(model))
     for problem, w, b, value in zip(
         problems, model.coef_, model.intercept_, model.objective_, strict=True
     ):
@@ -628,9 +629,11 @@ BAD = [
     ({"class_weight": {0: -1.0}}, {}, "class_weight per class is -1.0"),
     ({}, {"sample_weight": np.full(150, -1.0)}, "sample_weight is -1.0"),
     ({}, {"sample_weight": np.ones((150, 2))}, "sample_weight has shape"),
+    ({}, {"sample_weight": np.ones((150, 4))}, "given by name.*X_err"),
     ({"solver_options": {"solver": "sgd"}}, {}, "solver='sgd'"),
     ({"solver_options": {"screening": "ball"}}, {}, "screening='ball'"),
     ({"tol": 0.0}, {}, "tol=0.0"),
+    ({"ramp": -1.0, "solver_options": {"starts": 9}}, {}, "starts=9 must be 1, 2 or 3"),
     ({"solver_options": {"max_iter": 0}}, {}, "max_iter=0"),
     ({"solver_options": {"max_seconds": -1}}, {}, "max_seconds=-1"),
     ({"solver_options": {"max_itr": 5}}, {}, "did you mean 'max_iter'"),
@@ -667,7 +670,7 @@ def test_an_interrupted_fit_leaves_what_was_fitted(monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training_data.OneLook, "solve", interrupt)
+    monkeypatch.setattr(training._SharedRows, "solve", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert vars(model).keys() == state.keys()

@@ -189,35 +189,6 @@ def test_the_array_api_is_claimed_by_the_plain_classifier():
     assert get_tags(RobustLinearSVC()).input_tags.sparse
 
 
-class Recorder:
-    """A scikit-learn callback that notes what it is told, and may ask to stop."""
-
-    def __init__(self, stop_after=np.inf):
-        self.events, self.fitted, self.stop_after = [], None, stop_after
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append(("begin", context.task_name, context.task_id))
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        self.events.append(("end", context.task_name, context.task_id))
-        self.fitted = fitted_estimator
-        points = [event for event in self.events if "certified point" in event]
-        return len(points) >= self.stop_after
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-
-has_callbacks = pytest.mark.skipif(
-    not hasattr(RobustLinearSVC, "set_callbacks"),
-    reason=f"scikit-learn {sklearn.__version__} has no callbacks",
-)
-
-
-@has_callbacks
 @pytest.mark.parametrize(
     ("data", "beside"),
     [
@@ -227,34 +198,16 @@ has_callbacks = pytest.mark.skipif(
     ],
     ids=["rows", "chunks", "error bars"],
 )
-def test_callbacks_see_every_binary_problem_and_every_certified_point(data, beside):
-    recorder = Recorder()
-    model = RobustLinearSVC().set_callbacks(recorder).fit(*data, **beside)
-    assert recorder.events[0] == "setup"
-    assert recorder.events[-1] == "teardown"
-    for k, report in enumerate(model.screening_):
-        start = recorder.events.index(("begin", "binary problem", k))
-        end = recorder.events.index(("end", "binary problem", k))
-        inside = recorder.events[start + 1 : end]
-        assert len(inside) == 2 * len(report["trace"])
-    np.testing.assert_array_equal(recorder.fitted.predict(X), model.predict(X))
-
-
-@has_callbacks
-def test_a_callback_can_end_a_fit_early_and_an_error_ends_callbacks():
-    rng = np.random.default_rng(0)
-    data = rng.normal(size=(6_000, 12))
-    labels = data @ rng.normal(size=12) + rng.normal(size=6_000) > 0
-    steering = {"random_state": 0, "solver": "coordinate"}
-    options = {"tol": 1e-9, "radius": 0.1, "solver_options": steering}
-    full = RobustLinearSVC(**options).fit(data, labels)
-    assert len(full.screening_[0]["trace"]) > 2
-    recorder = Recorder(stop_after=2)  # a begin and an end
-    model = RobustLinearSVC(**options).set_callbacks(recorder)
+def test_a_callback_sees_every_certified_point_and_can_end_the_fit(data, beside):
+    seen = []
+    options = {"callback": lambda label, entry: seen.append((label, entry["gap"]))}
+    model = RobustLinearSVC(solver_options=options).fit(*data, **beside)
+    gaps = [point["gap"] for report in model.screening_ for point in report["trace"]]
+    assert [gap for _, gap in seen] == gaps
+    assert {label for label, _ in seen} == {*Y.tolist()} - (
+        {Y.min()} if len(model.classes_) == 2 else set()
+    )
+    model.set_params(tol=1e-14, solver_options={"callback": lambda *seen: True})
     with pytest.warns(UserWarning, match="the callback asked to stop"):
-        model.fit(data, labels)
-    assert len(model.screening_[0]["trace"]) <= 2  # what it had, certified
-    failing = Recorder()
-    with pytest.raises(ValueError, match="C=-1"):
-        RobustLinearSVC(C=-1.0).set_callbacks(failing).fit(X, Y)
-    assert failing.events[-1] == "teardown"
+        model.fit(*data, **beside)
+    assert all(len(report["trace"]) <= 2 for report in model.screening_)

@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
+from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import (
@@ -319,13 +320,20 @@ def test_what_cannot_go_before_true_features_is_refused(data):
     X, E, y = data
     given = {"robustlinearsvc__X_err": E}
     last = TrueFeatures(1), RobustLinearSVC()
-    with pytest.raises(ValueError, match=r"'functiontransformer' stands before.*bends"):
+    with pytest.raises(
+        ValueError, match=r"'functiontransformer' stands before.*not linear"
+    ):
         make_robust_pipeline(FunctionTransformer(np.log), *last).fit(X, y, **given)
     with pytest.raises(ValueError, match="fills gaps"):
         make_robust_pipeline(SimpleImputer(), *last).fit(X, y, **given)
     box = RobustLinearSVC(error_shape="box")
     with pytest.raises(ValueError, match="error_shape='box' is for tolerances"):
         make_robust_pipeline(TrueFeatures(1), box).fit(X, y, **given)
+    stated = RobustLinearSVC(noise=np.ones(X.shape[1]))
+    with pytest.raises(ValueError, match="leave noise='l2'"):
+        make_robust_pipeline(TrueFeatures(1), stated).fit(X, y)
+    with pytest.raises(ValueError, match="'pca' stands between TrueFeatures and"):
+        make_robust_pipeline(last[0], PCA(), last[1]).fit(X, y, **given)
     with pytest.raises(ValueError, match=r"places \[0, 1\]"):
         make_robust_pipeline(TrueFeatures(1), *last).fit(X, y, **given)
     model = make_robust_pipeline(StandardScaler(), RobustLinearSVC())

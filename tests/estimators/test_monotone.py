@@ -149,6 +149,8 @@ def test_radii_grow_intervals_before_the_steps():
     radii = np.where(Y == 0, 0.5, 1.0)
     each.fit(X, Y, robustlinearsvc__X_err=E, robustlinearsvc__radius=radii)
     np.testing.assert_allclose(by_class[-1].coef_, each[-1].coef_, atol=1e-6)
+    with pytest.raises(ValueError, match="as a parameter it must be one number"):
+        fitted(function(np.log), radius=radii)
     down, up = 0.5 * E, 0.8 * E
     lopsided = fitted(function(np.log), errors=(down, up), radius=0.6)
     low, high = np.log(X - 0.6 * down), np.log(X + 0.6 * up)

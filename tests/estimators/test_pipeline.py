@@ -27,7 +27,13 @@ from sklearn.preprocessing import (
 )
 
 import wideberth.estimators.pipeline
-from wideberth import Box, CrossPolytope, RobustLinearSVC, make_robust_pipeline
+from wideberth import (
+    Box,
+    CrossPolytope,
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    make_robust_pipeline,
+)
 from wideberth.estimators import carry_noise
 from wideberth.estimators.moves import linear_map
 from wideberth.noise import Correlated, as_shape
@@ -77,12 +83,9 @@ def test_carried_noise_has_the_support_function_of_the_raw_one(name, noise):
         np.testing.assert_allclose(gain, behind.support(w), rtol=1e-7)
 
 
-def test_rotations_and_truncated_ones_keep_the_euclidean_ball():
+def test_rotations_keep_the_euclidean_ball_and_sparse_data_is_scaled():
     assert carry_noise("l2", PCA().fit(X), X) == "l2"
     assert carry_noise("l2", PCA(3).fit(X), X) == "l2"
-
-
-def test_scaled_pca_of_sparse_data_and_wide_sparse_scalers():
     S = sp.csr_array(RNG.normal(size=(200, 3000)) * (RNG.random((200, 3000)) < 0.01))
     scaler = MaxAbsScaler().fit(S)
     np.testing.assert_allclose(carry_noise("l2", scaler, S), 1 / scaler.scale_)
@@ -132,24 +135,36 @@ def test_each_fold_carries_the_noise_through_its_own_scaler():
     assert calibrated.predict_proba(X).shape == (178, 3)
 
 
-def test_per_sample_radii_pass_through():
+def test_radii_of_samples_and_cached_steps_change_nothing(tmp_path):
     radii = np.random.default_rng(0).uniform(0, 1, size=len(Y))
-    model = make_robust_pipeline(StandardScaler(), RobustLinearSVC(noise=TAU))
-    model.fit(X, Y, robustlinearsvc__radius=radii)
     scaled = StandardScaler().fit(X)
     by_hand = RobustLinearSVC(noise=TAU / scaled.scale_)
     by_hand.fit(scaled.transform(X), Y, radius=radii)
-    np.testing.assert_allclose(model[-1].coef_, by_hand.coef_, rtol=1e-5, atol=1e-7)
+    for memory in (None, str(tmp_path), str(tmp_path)):
+        svc = RobustLinearSVC(noise=TAU)
+        model = make_robust_pipeline(StandardScaler(), svc, memory=memory)
+        model.fit(X, Y, robustlinearsvc__radius=radii)
+        np.testing.assert_allclose(model[-1].coef_, by_hand.coef_, rtol=1e-5, atol=1e-7)
+        assert model.score(X, Y) > 0.9
+
+
+def test_a_search_keeps_the_parameters_that_it_was_given():
+    search = RobustLinearSVCCV([0.1, 1.0], noise="l2", cv=2)
+    model = make_robust_pipeline(StandardScaler(), search).fit(X, Y)
+    assert search.noise == "l2"
+    assert search.radii is None
+    np.testing.assert_array_equal(search.radii_, [0.0])  # a norm states no radius
+    np.testing.assert_allclose(model[-1].noise_, 1 / model[0].scale_)
+    again = RobustLinearSVCCV([0.1, 1.0], noise=1 / model[0].scale_, radii=[0.0], cv=2)
+    again.fit(model[:-1].transform(X), Y)
+    np.testing.assert_array_equal(search.scores_, again.scores_)
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_frames_pass_through(kind):
     names = [f"c{j}" for j in range(13)]
-    frame = (
-        pd.DataFrame(X, columns=names)
-        if kind == "pandas"
-        else pl.DataFrame(X, schema=names)
-    )
+    frame = pd.DataFrame(X, columns=names)
+    frame = pl.from_pandas(frame) if kind == "polars" else frame
     model = make_robust_pipeline(
         StandardScaler(), RobustLinearSVC(radius=0.5, noise=TAU)
     )
@@ -260,9 +275,14 @@ def test_columns_that_are_left_out_may_hold_text():
         assert fitted[-1].noise_ == pytest.approx(1 / X[:, 0].std())
 
 
-def test_another_last_step_is_refused():
+def test_another_last_step_and_what_no_step_asks_for_are_refused():
     with pytest.raises(TypeError, match="last step is StandardScaler"):
         make_robust_pipeline(PCA(), StandardScaler()).fit(X, Y)
+    model = make_robust_pipeline(StandardScaler(), RobustLinearSVC())
+    with pytest.raises(ValueError, match=r"\['weights'\], which name no step"):
+        model.fit(X, Y, weights=Y)
+    with pytest.raises(ValueError, match="Leave transform_input at None"):
+        model.set_params(transform_input=["X_err"]).fit(X, Y)
 
 
 @pytest.mark.parametrize(

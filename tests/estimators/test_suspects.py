@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV
 from support.ramp import wrong_labels
 
 from wideberth import (
@@ -174,26 +173,6 @@ def test_searches_choose_the_ramp(flipped):
         assert trusting.ramp_ == -np.inf
         assert trusting.best_estimator_.ramp is None
         assert not hasattr(trusting, "suspects_")
-
-
-def test_scikit_learn_searches_it_too(flipped):
-    X, y, _ = flipped
-    grid = {"ramp": [None, -1.0, -0.5]}
-    search = GridSearchCV(RobustLinearSVC(C=0.1), grid, cv=3).fit(X, y)
-    assert search.best_score_ > 0.8
-    assert clone(search.best_estimator_).get_params()["ramp"] in grid["ramp"]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "match"),
-    [
-        ({"ramp": -1.0, "solver_options": {"starts": 9}}, "starts=9 must be 1, 2 or 3"),
-    ],
-)
-def test_errors_name_the_parameter(flipped, wrong, match):
-    X, y, _ = flipped
-    with pytest.raises(ValueError, match=match):
-        RobustLinearSVC(**wrong).fit(X, y)
 
 
 def test_a_number_for_the_ramp_is_the_ramp_loss(flipped):

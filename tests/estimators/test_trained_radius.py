@@ -102,14 +102,6 @@ def test_pipelines_and_routed_radii_ask_too():
             search.fit(X, Y, radius=RADII)
 
 
-def test_a_model_saved_before_radii_were_kept_asks():
-    model = RobustLinearSVC(radius=0.7).fit(X, Y)
-    del model.radius_
-    with pytest.raises(ValueError, match=r"did not keep the radius"):
-        model.robust_score(X, Y)
-    assert model.robust_score(X, Y, 0.7) <= model.score(X, Y)
-
-
 @pytest.fixture
 def files(tmp_path):
     np.save(tmp_path / "X.npy", X)

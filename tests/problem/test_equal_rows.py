@@ -1,6 +1,7 @@
 """Equal rows are one row: the same answer for all samples, through few of them."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -222,6 +223,19 @@ def test_bounds_on_rounding_count_that_of_merged_weights(weighted):
     assert folded[0].chain == folded[1].chain + merged.chain
     # Sums in two levels: no weight went through as many roundings as it has samples.
     assert (merged.chain < 2_000) if weighted else (merged.chain == 5)
+
+
+@pytest.mark.parametrize("many", [9_001, 60_000])
+def test_weights_of_merged_samples_are_within_the_roundings_counted(many):
+    """One row stands for most samples; each weight after the first rounds it up."""
+    label = np.concatenate((np.zeros(many, dtype=np.int64), np.arange(1, 1000)))
+    weights = np.full(label.size, 2.0**-53 * (1 + 2.0**-20))
+    weights[:100] = 1.0  # some in every part of the sum
+    sums, chain = group_weights(weights, label, 1000)
+    exact = sum(map(Fraction, weights[:many].tolist()), Fraction(0))
+    off = abs(Fraction(float(sums[0])) - exact) / exact
+    roundings = Fraction(gamma(chain - 4))  # the others are those of α
+    assert 0.05 * roundings < off <= roundings
 
 
 def test_rows_split_by_labels_count_the_roundings_of_their_own_weights():

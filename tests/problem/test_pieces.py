@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import brentq
 
-from problems import make_problem
 from wideberth.kernels.sparse import less_values
 from wideberth.measurement.population import read_variances
 from wideberth.noise import (
@@ -26,15 +25,12 @@ from wideberth.problem.changes import (
     Presolved,
     _largest_entry,
     _sigma,
-    blur,
     check_radii,
     cut_radii,
     out_of_range,
     presolve,
 )
 from wideberth.problem.endpoints import (
-    Face,
-    _FaceDescent,
     _knapsack,
     project,
     saturation_scale,
@@ -144,23 +140,6 @@ def test_a_knapsack_is_filled_from_the_lowest_score(seed):
     np.testing.assert_allclose(_knapsack(scores, caps, mass), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("intercept", [None, 0.0, 0.5, 100.0])
-def test_the_face_is_the_majority_down_to_the_minority_and_the_penalty(intercept):
-    for seed in range(12):
-        problem = make_problem(seed, n=9, weights="random", intercept=intercept)
-        masses = {s: problem.weights[problem.y == s].sum() for s in (1, -1)}
-        label = max(masses, key=masses.get)
-        face = Face.of(problem)
-        if intercept is None or masses[label] - masses[-label] <= intercept:
-            assert not face.tied.size
-            continue
-        majority = problem.y == label
-        np.testing.assert_array_equal(face.tied, np.flatnonzero(majority))
-        alpha = face.whole(face.middle)
-        assert alpha[majority].sum() == pytest.approx(masses[-label] + intercept)
-        np.testing.assert_array_equal(alpha[~majority], problem.weights[~majority])
-
-
 @pytest.mark.parametrize("seed", range(18))
 def test_all_samples_saturate_up_to_the_largest_margin(seed):
     intercept = (None, 0.8, 0.0)[seed % 3]
@@ -180,55 +159,6 @@ def test_all_samples_saturate_up_to_the_largest_margin(seed):
         largest = (margins[::2].max() + margins[1::2].max()) / 2
     expected = 1 / largest if largest > 0 else np.inf
     assert saturation_scale(problem) == pytest.approx(expected, rel=1e-9, abs=0.0)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_the_bound_from_below_is_where_the_least_gain_vanishes(seed):
-    """t with min over A of Σα_i(⟨w,z_i⟩ − tκ_i(w)) = 0, by the corners of A."""
-    rng = np.random.default_rng(seed)
-    problem = make_problem(seed, n=9, d=2, radius=1.0, intercept=0.0, weights="random")
-    face = Face.of(problem)
-    if not face.tied.size:
-        return
-    descent, w = _FaceDescent(problem, face), rng.normal(size=2)
-    Z = problem.rows.X * problem.y[:, None]
-    margins, noise = Z @ w, problem.radii * np.linalg.norm(w)
-    majority = np.isin(np.arange(9), face.tied)
-    rest = problem.weights * ~majority
-    mass = rest.sum()
-
-    def least(t):
-        scores = margins - t * noise
-        filled = _knapsack(scores[majority], problem.weights[majority], mass)
-        return filled @ scores[majority] + rest @ scores
-
-    found = descent._lower_bound(w, descent.free)
-    if least(0.0) <= 0:
-        assert found == 0.0
-    else:
-        assert least(found * (1 + 1e-9)) <= 0 <= least(found * (1 - 1e-9))
-        assert least(found) >= 0
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_without_noise_a_bound_is_all_or_nothing(sign):
-    problem = make_problem(1, n=9, d=2, radius=0.0, intercept=0.0, weights="random")
-    descent = _FaceDescent(problem, Face.of(problem))
-    gain = problem.rows.combine(descent.face.whole(descent.free))
-    found = descent._lower_bound(sign * gain, descent.free)
-    assert found == (np.inf if sign > 0 else 0.0)
-    assert descent._lower_bound(np.zeros(2), descent.free) == 0.0
-
-
-def test_what_sums_of_margins_are_off_by_is_taken_off_the_bound():
-    problem = make_problem(1, n=9, d=2, radius=1.0, intercept=0.0, weights="random")
-    descent = _FaceDescent(problem, Face.of(problem))
-    w, alpha = np.array([3.0, 4.0]), problem.weights
-    u = 2.0**-53
-    g = lambda k: k * u / (1 - k * u)  # noqa: E731
-    size = 5 * alpha @ np.linalg.norm(problem.rows.X, axis=1)
-    relative = problem.rows.margin_rounding + g(9 + 4 + problem.chain)
-    assert descent._gain_rounding(w, alpha) == pytest.approx(relative * size, abs=0.0)
 
 
 # -- the bracket of a free intercept (theory §4.4) -------------------------------------
@@ -326,39 +256,6 @@ def test_a_residual_has_twice_the_digits_and_a_bound(seed):
     assert off <= Fraction(bound) ** 2
     size = np.linalg.norm(B) ** 2
     assert bound <= 1e-28 * size + 2.0**-52 * np.linalg.norm(found)
-
-
-def test_the_bound_of_a_residual_is_made_of_its_three_parts(monkeypatch):
-    """Of the result, of what was added up apart, and of the rest of the slices."""
-    rng = np.random.default_rng(0)
-    B = rng.normal(size=(4, 3)) * 10.0 ** np.array([[2], [-9], [0], [-12]])
-    matrix, errors, two_sum = B @ B.T + 1e-9 * np.eye(4), [], factors._two_sum
-
-    def recorded(a, b):
-        errors.append(two_sum(a, b)[1])
-        return two_sum(a, b)
-
-    unit = np.ldexp(1.0, np.frexp(np.abs(B).max())[1])
-    step = unit * 2.0 ** (-3 * 24)  # three slices of 24 bits for three columns
-    rest = B - np.round(B / step) * step
-    assert rest.any()
-    parts = {1: np.linalg.norm(factors.product_residual(matrix, B)[0])}
-    monkeypatch.setattr(factors, "_two_sum", recorded)
-    factors.product_residual(matrix, B)
-    parts[12] = np.linalg.norm(np.sum(np.abs(errors), axis=0))
-    parts[2 * 3 + 16] = 2 * np.linalg.norm(B) * np.linalg.norm(rest)
-    for which, expected in parts.items():
-        monkeypatch.setattr(factors, "gamma", lambda k, w=which: float(k == w))
-        assert factors.product_residual(matrix, B)[1] == pytest.approx(
-            expected, rel=1e-9, abs=0.0
-        )
-    monkeypatch.setattr(factors, "gamma", lambda k: float(k == 12))
-    for _ in range(20):  # errors of either sign, which do not make up for each other
-        B = rng.normal(size=(4, 3))
-        errors.clear()
-        found = factors.product_residual(B @ B.T, B)[1]
-        size = np.linalg.norm(np.sum(np.abs(errors), axis=0))
-        assert found == pytest.approx(size, abs=0.0)
 
 
 def test_a_factor_is_off_by_what_its_step_and_the_rest_are(monkeypatch):
@@ -570,20 +467,6 @@ def test_samples_of_no_weight_put_nothing_out_of_range():
     assert "raise tol" in out_of_range(problem, Presolved(problem))
     none = problem.with_weights(np.zeros(3))
     assert "raise tol" in out_of_range(none, Presolved(none))
-
-
-def test_noise_is_blurred_by_what_its_support_may_be_off():
-    for errors, sizes, expected in (
-        (2.0**-30, 4.0, 2.0**21),
-        (0.0, 4.0, 0.0),
-        (1.0, 0.0, 1.0),
-        (np.array([0.0, 2.0**-30]), np.array([1.0, 4.0]), 2.0**21),
-    ):
-        noise = SimpleNamespace(
-            axes_errors=lambda errors=errors: errors,
-            lipschitz=lambda d, sizes=sizes: sizes,
-        )
-        assert blur(noise, 1) == expected
 
 
 # -- units -----------------------------------------------------------------------------

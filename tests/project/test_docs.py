@@ -57,6 +57,8 @@ def type_in(command, anew):
     """Run a command in a shell; those after the first need not start Python anew."""
     words = shlex.split(command.replace("\\\n", ""))
     if anew or words[0] != "wideberth" or not {*"|<>;&$"}.isdisjoint(command):
+        own = f'wideberth() {{ {sys.executable} -m wideberth "$@"; }}'
+        command = f"{own}\n{command}"
         return subprocess.run(command, shell=True, capture_output=True, text=True)
     return here(words[1:])
 

@@ -5,14 +5,12 @@ from hypothesis import given, settings
 
 from problems import make_problem, problems
 from wideberth import solve
-from wideberth.kernels.sweeps import Sweeps
 from wideberth.problem import Problem
 from wideberth.solvers import sweeps
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.newton import Newton
-from wideberth.solvers.second_order import DualIterate, maximise_block, newton_on_face
-from wideberth.solvers.sweeps import Ascent, Coordinate, SweepsFirst
+from wideberth.solvers.sweeps import Coordinate, SweepsFirst
 from wideberth_paper.reference import ideal_partition
 
 TOL = 1e-7
@@ -158,44 +156,6 @@ def test_near_copies_of_opposite_label_do_not_stall_it():
     control = Control(1e-6, max_iter=1000, random=Random(0))
     found = Coordinate().solve(problem, control)
     assert certified(problem, found, 1e-6)
-
-
-def test_noise_that_is_taken_back_does_not_sum_to_less_than_nothing():
-    y = np.array([1, 1, 1, -1])
-    problem = Problem.from_data(np.eye(4), y, radius=0.3, intercept=1.0)
-    alpha, rows = np.array([0.1, 0.2, 0.3, 0.0]), np.arange(3)
-    at = DualIterate.of(problem, alpha.copy())
-    less = at.s * (1 - 1e-15)  # what a sum in another order may be
-    weights = np.array([1.0, 1.0, 1.0, 0.0])
-    vectors = problem.y, np.ones(4), weights, np.full(4, 0.3), np.ones(4)
-    # The intercept takes these rows off the margin.
-    start = at.alpha, at.d, less, 10.0, 10.0, 0.0, 0
-    sweeps = Sweeps(problem.rows.X, *vectors, 1.0, 0.0, *start)
-    sweeps.run(1, np.inf, 0.0)
-    assert not at.alpha.any()
-    assert sweeps.s == 0.0
-    at = DualIterate(alpha, problem.rows.combine(alpha), less, 0.6)
-    assert at.moved(problem, problem.rows.take(rows), rows, np.zeros(3)).s == 0.0
-
-
-@pytest.mark.parametrize("intercept", [None, 1.0])
-@pytest.mark.parametrize("radius", [0.0, 0.3])
-def test_second_order_steps_raise_the_dual(intercept, radius):
-    problem = text_problem(C=10.0, radius=radius, intercept=intercept)
-    ascent = Ascent(problem, Control(random=Random(0)))
-    ascent._begin(DualIterate.zero(problem), 0.0)
-    ascent.sweeps.run(5, np.inf, 0.0)
-    at = DualIterate.of(problem, ascent.at.alpha)
-    before = problem.dual_at(at.alpha).value
-    movers = np.flatnonzero((at.alpha > 0) & (at.alpha < problem.weights))[:80]
-    block = maximise_block(problem, at, movers)
-    assert problem.dual_at(block.alpha).value > before
-    others = np.setdiff1d(np.arange(problem.n), movers)
-    np.testing.assert_array_equal(block.alpha[others], at.alpha[others])
-    face, _ = newton_on_face(problem, block)
-    assert face is None or problem.dual_at(face.alpha).value > (
-        problem.dual_at(block.alpha).value
-    )
 
 
 def test_auto_changes_over_to_newton_where_sweeps_are_slow():

@@ -41,46 +41,7 @@ def test_the_last_fork_with_all_wrong_rows_is_gone_back_to():
     assert run._last_with(none) is None
 
 
-def test_rows_that_are_kept_never_leave():
-    problem = make_problem(1, n=9_000, d=4, separation=0.5)
-    kept = np.arange(problem.n) % 3 == 0
-    run = Shrinking(
-        problem, problem, np.arange(problem.n), Control(1e-6), 5e-7, kept.copy()
-    )
-    found = run.solve(None)
-    assert found.meets(1e-6)
-    assert run.forks
-    assert all(np.isin(np.flatnonzero(kept), work.free).all() for work, _ in run.forks)
-
-
 # -- gathering -------------------------------------------------------------------------
-
-
-def test_near_rows_are_handed_over_and_the_others_folded():
-    problem = make_problem(3, n=400, d=4)
-    w = np.ones(4)
-    slack, pinned = problem.slack(w, 0.0), {0: np.array([5, 7])}
-    answer = Gather(w, 0.0, band=0.3, pinned=pinned)(0, problem)
-    near = np.abs(slack) <= 0.3
-    near[pinned[0]] = True
-    np.testing.assert_array_equal(answer.piece.indices, np.flatnonzero(near))
-    assert answer.fold.n == np.count_nonzero(~near & (slack > 0))
-    assert answer.hinge == problem.at(w).hinge
-
-
-def test_rows_that_crossed_the_margin_come_back():
-    problem = make_problem(3, n=400, d=4)
-    here, there = problem.at(np.ones(4)), problem.at(-np.ones(4))
-    members = {0: np.arange(0, 400, 2)}
-    asked = Gather(there.w, 0.0, band=0.0, other=here, members=members)
-    answer = asked(0, problem)
-    crossed = (here.slack > 0) != (there.slack > 0)
-    assert np.isin(np.flatnonzero(crossed), answer.piece.indices).all()
-    crossed[members[0]] = False
-    np.testing.assert_array_equal(answer.crossed, np.flatnonzero(crossed))
-    few = Gather(there.w, 0.0, 0.0, other=here, most_crossed=3)(0, problem)
-    assert few.piece is None
-    assert few.crossed.size > 3
 
 
 def test_rows_without_weight_are_not_handed_over():
@@ -92,6 +53,29 @@ def test_rows_without_weight_are_not_handed_over():
 
 
 # -- the loop --------------------------------------------------------------------------
+
+
+def test_rows_that_were_settled_wrongly_stay_in_every_working_set(monkeypatch):
+    problem, start = far_off()
+    solve, seen, pinned = Driver.solve_part, [], []
+
+    def watched(self, work):
+        assert np.isin(pinned, work.problem and work.members[0]).all()
+        found = solve(self, work)
+        seen.append(len(pinned))
+        return found
+
+    gather = Driver._gather
+
+    def noted(self, question, solved):
+        work = gather(self, question, solved)
+        pinned.extend(work.crossed.get(0, []))
+        return work
+
+    monkeypatch.setattr(Driver, "solve_part", watched)
+    monkeypatch.setattr(Driver, "_gather", noted)
+    assert solve_in_memory(problem, Control(1e-6), start, 0.02).meets(1e-6)
+    assert max(seen) > 0
 
 
 def test_what_is_settled_does_not_bear_on_the_answer():

@@ -12,8 +12,6 @@ from wideberth.data.sources import Source
 from wideberth.noise import L2
 from wideberth.problem import Problem
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Gather, Proof
-from wideberth.solvers.shrinking import dual_with_others
 
 from test_merge import Held  # isort: skip
 
@@ -122,25 +120,3 @@ def test_errors_that_cannot_go_with_the_data_are_refused(data, tmp_path):
         solve(tmp_path / "X.npy", y, X_err={"a": "b"})
     with pytest.raises(DataError, match="must come with them"):
         solve(iter([(X, y)]).__iter__, X_err=E)
-
-
-@pytest.mark.parametrize("shape", ["ellipsoid", "box"])
-def test_a_dual_point_that_is_renewed_is_one_of_the_whole_problem(shape, data):
-    """Near the optimum, with α of the rows near the margin and the others settled."""
-    X, y, E = data
-    how = {"C": 0.2, "X_err": E, "error_shape": shape}
-    exact = solve(X, y, fit_intercept=False, tol=1e-9, **how)
-    problem = Problem.from_data(X, y, **how)
-    proof = Proof(
-        problem.dual_at(exact.alpha, near=exact.w),
-        problem.at(exact.w),
-        members={0: (np.arange(len(y)), exact.alpha)},
-    )
-    w = exact.w * 1.001
-    answer = Gather(w, 0.0, band=0.1, proof=proof)(0, problem)
-    piece = answer.piece
-    assert 0 < piece.n < 0.5 * len(y)
-    near = problem.take(piece.indices, folded=answer.fold)
-    renewed = dual_with_others(near, answer.model, piece.alpha, w)
-    assert renewed.value <= exact.primal * (1 + 1e-9)
-    assert renewed.value >= exact.primal * (1 - 1e-5)

@@ -14,7 +14,6 @@ from polyhedral import (
 )
 from wideberth import Box, CrossPolytope, solve
 from wideberth.problem import Problem
-from wideberth.problem.problem import Folded
 from wideberth.solvers.algebra import Curvature, Factor, ThinFactor
 from wideberth.solvers.interior import InteriorPoint
 
@@ -84,34 +83,6 @@ def test_a_radius_of_zero_leaves_the_penalty_alone(shape):
     X, y, options = make_arguments(7, shape=shape, radius=0.0)
     assert_same(solve(X, y, tol=1e-9, **options), solve(X, y, tol=1e-9))
     assert_as_the_oracle(X, y, **options | {"norm_penalty": 3.0})
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_the_engine_takes_folded_samples(shape, intercept):
-    """Samples far inside the margin may be folded: the answer is that of all."""
-    X, y, options = make_arguments(8, shape=shape, n=40, norm_penalty=1.0)
-    how = intercept_options(intercept)
-    found = solve(X, y, tol=1e-10, **options, **how)
-    problem = Problem.from_data(X, y, intercept=intercept, **options)
-    slack = problem.at(found.w, found.b).slack
-    S = np.flatnonzero(slack > 0.3)
-    assert 0 < S.size < 40
-    fold = Folded(
-        problem.rows.combine(np.where(slack > 0.3, problem.weights, 0.0)),
-        float(problem.weights[S].sum()),
-        float(problem.weights[S] @ problem.y[S]),
-        S.size,
-        float(problem.weights[S] @ problem.rows.norms()[S]),
-        noise=problem.noise.folded(np.where(slack > 0.3, problem.weights, 0.0)),
-    )
-    small = problem.take(np.flatnonzero(slack <= 0.3), folded=fold)
-    engine = InteriorPoint(small)
-    for _ in range(40):
-        if engine.relative_gap <= 1e-9 or not engine.step():
-            break
-    value = problem.at(engine.w, engine.b if intercept is not None else None).value
-    assert value == pytest.approx(found.primal, rel=1e-8)
 
 
 # -- the steps -------------------------------------------------------------------------

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 
 from polyhedral import INTERCEPTS, assert_same, intercept_options, make_arguments
 from wideberth import Box, path, solve
-from wideberth.problem import Pair, Problem
+from wideberth.problem import Problem
 from wideberth.problem.limits import FEW_FEATURES
-from wideberth.solvers.attempts import sparse
 from wideberth.solvers.base import Control
 from wideberth.solvers.columns import ColumnRounds, FewColumns
 
@@ -192,28 +191,6 @@ def test_weights_that_are_zero_are_exactly_so(shape, intercept, norm_penalty, si
         assert_certified(X, y, found, options, intercept, tol)
         if shape == "box":
             assert found.w[-1] != 0  # no noise, no zero
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_zeros_never_cost_the_proof(seed):
-    """Weights that w(α) calls zero are set to 0 as far as the tolerance allows."""
-    rng = np.random.default_rng(seed)
-    X, y, options = wide(seed, n=60, d=30, norm_penalty=4.0)
-    problem = problem_of(X, y, options)
-    best = solve(X, y, fit_intercept=False, tol=1e-9, **options)
-    dual, tol = problem.dual_at(best.alpha), 1e-6
-    zero = dual.w == 0
-    assert zero.any()
-    for size in (0.0, 1e-9, 1e-6, 1e-4, 1e-2):
-        w = best.w + np.where(zero, size * rng.normal(size=30), 0.0)
-        before = Pair(problem.at(w), dual)
-        after = sparse(problem, before, tol)
-        assert after.certificate.proves(tol) == before.certificate.proves(tol)
-        assert np.array_equal(after.point.w[~zero], w[~zero])
-        if before.certificate.proves(tol):
-            assert not after.point.w.any() or not after.point.w[zero].any()
-        else:
-            assert after is before
 
 
 # -- features proven zero, beside a solution -------------------------------------------

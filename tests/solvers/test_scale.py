@@ -1,9 +1,7 @@
 """Data that is read in chunks: files, iterables, and the algorithm above them."""
 
-import os
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 
 import numpy as np
@@ -19,11 +17,10 @@ from problems import EXTREME_PENALTIES, make_solved
 from safety import Reference, examine_chunks
 from tall import INTERCEPTS, searched, tall_data
 from wideberth import Box, NullModelWarning, RobustLinearSVC, solve
-from wideberth.data import DataError, Source, open_data
-from wideberth.data.arrays import ArrayReader
+from wideberth.data import DataError, Request, Source, open_data
+from wideberth.data.arrays import ArrayReader, LibsvmReader
 from wideberth.data.columnar import ColumnarReader
-from wideberth.data.libsvm import LibsvmReader
-from wideberth.data.memory import parse_bytes
+from wideberth.data.files import parse_bytes
 from wideberth.data.samples import Samples, Terms
 from wideberth.noise import L2
 from wideberth.problem import Pair, Problem
@@ -280,8 +277,7 @@ def test_a_callback_and_a_deadline_stop_with_an_honest_gap(data):
 def test_progress_goes_to_standard_error(data, capsys):
     solve(slices(4_000, *data[:2]), verbose=True, **OPTIONS)
     shown = capsys.readouterr()
-    assert "read 2: objective" in shown.err
-    assert "relative gap" in shown.err
+    assert "after 2 reads: objective" in shown.err
     assert shown.out == ""
 
 
@@ -407,15 +403,26 @@ def test_a_missing_value_in_a_table_is_named(tmp_path):
         solve(tmp_path / "t.parquet", "y", fit_intercept=False)
 
 
-def test_libsvm_errors_leave_no_files(files, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_libsvm_errors_name_the_row(files, tmp_path):
     text = (files / "all.svm").read_text().splitlines()[:2_000]
     text[1_500] = "1 2:abc"
     (tmp_path / "bad.svm").write_text("\n".join(text))
     with pytest.raises(DataError, match=r"bad\.svm, row 1501 .*column x2 holds 'abc'"):
         solve(tmp_path / "bad.svm", fit_intercept=False)
-    solve(files / "all.svm", **OPTIONS)
-    assert os.listdir(tmp_path) == ["bad.svm"]
+
+
+def test_libsvm_text_that_does_not_fit_is_parsed_anew(files):
+    path = files / "all.svm"
+    kept, anew = LibsvmReader(path, 10**9), LibsvmReader(path, 10**6)
+    assert kept._kept is not None
+    assert anew._kept is None
+    plan = kept.plan(Request(texts=("label",)))
+    for _ in range(2):
+        (one,), many = kept.tables(plan, 1, True), list(anew.tables(plan, 1, True))
+        X = sp.vstack([part.X for part in many]).toarray()
+        np.testing.assert_array_equal(X, one.X.toarray())
+        labels = np.concatenate([part.texts["label"] for part in many])
+        np.testing.assert_array_equal(labels, one.texts["label"])
 
 
 @pytest.mark.parametrize(
@@ -472,7 +479,7 @@ HELD = 310 * 10**6
 def test_too_little_memory_is_refused_before_anything_is_read(
     name, memory, message, data, files, monkeypatch
 ):
-    monkeypatch.setattr("wideberth.data.memory.resident", lambda: HELD)
+    monkeypatch.setattr("wideberth.data.files.resident", lambda: HELD)
     read = []
     for reader in (ArrayReader, LibsvmReader, ColumnarReader):
         monkeypatch.setattr(reader, "tables", lambda *_, **__: read.append(1))
@@ -503,7 +510,7 @@ np.save(f"{folder}/few y.npy", y[:60_000])
 SOLVE = """
 import re, sys
 from wideberth import solve
-from wideberth.data.memory import resident
+from wideberth.data.files import resident
 folder, more = sys.argv[1], int(sys.argv[2])
 options = {"C": 0.01, "radius": 0.05, "tol": 1e-4, "random_state": 0}
 solve(f"{folder}/few X.npy", f"{folder}/few y.npy", memory="1GB", **options)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from problems import PENALISED_SHAPES, TARGETS, problems
 from wideberth import RobustLinearSVC, solve
-from wideberth.estimators import one_look
+from wideberth.estimators import training
 from wideberth.problem import Problem
 from wideberth.solvers import small
 from wideberth.solvers.attempts import prove
@@ -99,62 +99,6 @@ def test_where_it_fails_rounds_go_on(spoiled, monkeypatch):
 # -- estimated slacks ------------------------------------------------------------------
 
 
-def classes(n=400, d=6, K=4, spread=2.0, seed=0):
-    """Rows of K classes around means of their own."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(K, size=n)
-    return spread * rng.normal(size=(K, d))[y] + rng.normal(size=(n, d)), y
-
-
-def signs_of(y):
-    return np.stack([np.where(y == label, 1.0, -1.0) for label in np.unique(y)])
-
-
-NOISES = {
-    "none": {"radius": 0.0},
-    "l2": {"radius": 0.2},
-    "ellipsoid": {"radius": 0.1, "noise": np.linspace(0.0, 2.0, 6)},
-}
-
-
-@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("targets", [False, True])
-def test_estimates_are_the_method_of_multipliers_on_each_problem(
-    noise, intercept, targets, monkeypatch
-):
-    monkeypatch.setattr("wideberth.solvers.estimate.COARSE", 1.0)  # all in float64
-    X, y = classes()
-    rng = np.random.default_rng(1)
-    weights, labels = rng.random(len(y)) + 0.1, signs_of(y)
-    given = NOISES[noise] | {"intercept": intercept, "sample_weight": weights}
-    problem = Problem.from_data(X, labels[0], **given)
-    if targets:
-        problem = problem.with_targets(rng.normal(size=problem.n))
-    tau, relax, steps, m = 0.2, 1.7, 15, problem.targets
-    c, rho = problem.weights, problem.radii
-    Q, D = np.eye(6 + (intercept is not None)), np.zeros(6 + (intercept is not None))
-    rows = np.ones((problem.n, len(D)))
-    rows[:, :6] = X
-    if intercept is not None:
-        Q[6, 6] = intercept
-    D[:6] = problem.noise.shape.squares
-    slacks = estimated_slacks(problem, labels)
-    for signs, slack in zip(labels, slacks, strict=True):
-        z = rows * signs[:, None]
-        a, s, omega = np.zeros(problem.n), np.zeros(problem.n), 0.0
-        for _ in range(steps):
-            beta = tau * (c * a) @ rho / omega if omega > 0 else 0.0
-            matrix = Q + beta * np.diag(D) + tau * z.T @ (c[:, None] * z)
-            x = np.linalg.solve(matrix, tau * z.T @ (c * (m - s + a + rho * omega)))
-            omega = np.sqrt(x * x @ D)
-            u = m - z @ x + rho * omega
-            g = a + relax * u + (1 - relax) * s
-            a = np.clip(g, 0, 1 / tau)
-            s = g - a
-        np.testing.assert_allclose(slack, u, rtol=1e-6, atol=1e-8)
-
-
 @pytest.mark.parametrize("C", [1e-200, 1e18, 1e150])
 def test_weights_out_of_all_proportion_prove_nothing_wrong(C, monkeypatch):
     monkeypatch.setattr(small, "_STEPPED_ENTRIES", 1)
@@ -189,7 +133,7 @@ def estimates(monkeypatch):
         calls.append(len(labels))
         return estimated_slacks(problem, labels)
 
-    monkeypatch.setattr(one_look, "estimated_slacks", watched)
+    monkeypatch.setattr(training, "estimated_slacks", watched)
     monkeypatch.setattr(small, "estimated_slacks", watched)
     return calls
 

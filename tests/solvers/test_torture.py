@@ -1,5 +1,6 @@
-"""A sixteenth of `make torture`, and proof that its harness can fail."""
+"""Every thirty-second case of `make torture`, and proof that its harness can fail."""
 
+import itertools
 import time
 
 import numpy as np
@@ -11,6 +12,7 @@ from torture_oracle import Answer, Task, dual_value, judge, primal_value
 from torture_problems import Case, cases, clouds
 
 ALL = cases()
+FAMILIES = itertools.groupby(ALL, key=lambda case: case.family)
 
 
 def test_the_problems_are_many_and_distinct():
@@ -19,7 +21,8 @@ def test_the_problems_are_many_and_distinct():
 
 
 def test_every_family_ends_in_a_certificate_or_in_plain_words():
-    results = run(ALL[::16])
+    results = run([case for _, some in FAMILIES for case in list(some)[::32]])
+    assert len(results) > 50
     broken = {r.title: r.complaints for r in results if r.outcome == "wrong"}
     assert not broken
     certified = sum(result.outcome == "certified" for result in results)

@@ -9,7 +9,7 @@ from measured import make_measured
 from wideberth import Box, CrossPolytope, solve
 from wideberth.problem import Problem
 from wideberth.solvers import interior
-from wideberth.solvers.algebra import Factor, ThinFactor
+from wideberth.solvers.algebra import ThinFactor
 from wideberth.solvers.blocks import ConeSets, SmoothedSets
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint
@@ -61,29 +61,6 @@ def test_no_matrix_of_all_features_is_made(noise, C):
 def test_tiny_and_large_error_bars_are_proven(noise, size):
     X, y, options = wide(noise, size=size)
     assert solve(X, y, tol=1e-6, quiet=True, **options).converged
-
-
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
-def test_systems_of_rows_and_of_features_give_the_same_steps(
-    monkeypatch, noise, intercept
-):
-    X, y, options = wide(noise, n=8, d=30)
-    problem = Problem.from_data(X, y, intercept=intercept, **options)
-    thin, dense = InteriorPoint(problem), InteriorPoint(problem)
-    for _ in range(5):
-        assert thin.step()
-        assert isinstance(thin.factor, ThinFactor)
-        with monkeypatch.context() as patch:
-            whole = np.zeros((dense.x.size, dense.x.size))
-
-            def factor(matrix, border, whole=whole):
-                return Factor.of(matrix.add_to(whole))
-
-            patch.setattr("wideberth.solvers.algebra.Curvature.factor", factor)
-            assert dense.step()
-        np.testing.assert_allclose(thin.x, dense.x, rtol=1e-6, atol=1e-8)
-        np.testing.assert_allclose(thin.alpha, dense.alpha, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("block", [SmoothedSets, ConeSets])

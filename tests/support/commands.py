@@ -8,21 +8,22 @@ import subprocess
 import sys
 import warnings
 from contextlib import chdir, redirect_stderr, redirect_stdout
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 
+from wideberth.cli import fit as fit_command
 from wideberth.cli import main
 from wideberth.cli.model_file import dumps, loads
+from wideberth.cli.result import FitResult
 
-EXECUTABLE = Path(sys.executable).with_name("wideberth")
+EXECUTABLE = (sys.executable, "-m", "wideberth")
 
 
 def execute(command, *more, stdin=None, folder=None, code=0):
     """Run the installed executable and require its exit code; return what it printed."""
     done = subprocess.run(
-        [EXECUTABLE, *_words(command, more)],
+        [*EXECUTABLE, *_words(command, more)],
         input=stdin,
         cwd=folder,
         capture_output=True,
@@ -60,6 +61,17 @@ def here(words, stdin="", folder=os.curdir):
     out.flush()
     said = out.buffer.getvalue().decode("utf-8")
     return subprocess.CompletedProcess(words, code, said, told.getvalue())
+
+
+def result_of(command, *more, folder=os.curdir):
+    """The typed result of a fit, before it becomes JSON."""
+    kept, real = [], fit_command.as_json
+    keep = mock.patch.object(
+        fit_command, "as_json", lambda r: kept.append(r) or real(r)
+    )
+    with keep:
+        run(command, *more, "--json", folder=folder)
+    return next(result for result in kept if isinstance(result, FitResult))
 
 
 def _words(command, more):

@@ -343,16 +343,25 @@ class Case:
 
 
 def _classes(case, table):
-    rows = rows_of(table, "class", "rows", "share")
-    assert len(rows) == len(case.classes)
-    for row, label in zip(rows, case.classes, strict=True):
-        text(row[0], label)
-        count(row[1], np.sum(case.y == label))
-        share(row[2], np.mean(case.y == label))
+    kinds = {f"right {name}": counted for name, counted in _kinds(case).items()}
+    arrows = [f"→ {label}" for label in case.classes]
+    rows = rows_of(table, "class", "rows", "share of rows", *arrows, *kinds)
+    expected = confusion_matrix(case.y, case.contest["this model"][0])
+    for row, label, counts in zip(rows, case.classes, expected, strict=True):
+        own, cells = case.y == label, iter(row)
+        text(next(cells), label)
+        count(next(cells), own.sum())
+        share(next(cells), own.mean())
+        for n in counts:
+            count(next(cells), n)
+        for counted in kinds.values():
+            share(next(cells), counted("this model")[own].mean())
 
 
 def _scales(case, table):
     shown = ["noise of size 1"] if case.scales else []
+    if case.errors is not None:
+        shown = ["median error", "error as share of std"]
     rows = rows_of(table, "feature", "mean", "std", "min", "max", *shown)
     of = [np.nanmean, np.nanstd, np.nanmin, np.nanmax]
     for j, (row, name) in enumerate(zip(rows, case.names, strict=True)):
@@ -361,21 +370,11 @@ def _scales(case, table):
             number(cell, how(case.X[:, j]))
         if case.scales:
             number(row[5], case.noise.sizes[j])
-
-
-def _errors(case, table):
-    columns = "feature", "median error", "std", "error as share of std"
-    E = np.where(np.isnan(case.X), np.nan, case.errors)
-    usual, spread = np.nanmedian(E, axis=0), np.nanstd(case.X, axis=0)
-    order = np.argsort(-usual / spread, kind="stable")
-    part = order[:SHOWN]
-    if table.label == "Errors of the others":
-        part = order[SHOWN:]
-    for row, j in zip(rows_of(table, *columns), part, strict=True):
-        text(row[0], case.names[j])
-        number(row[1], usual[j])
-        number(row[2], spread[j])
-        share(row[3], usual[j] / spread[j])
+        if case.errors is not None:
+            there = ~np.isnan(case.X[:, j])
+            usual = np.median(case.errors[there, j])
+            number(row[5], usual)
+            share(row[6], usual / np.nanstd(case.X[:, j]))
 
 
 def _noise_heading(case):
@@ -439,36 +438,6 @@ def _tuned(case):
         others = np.arange(len(case.splits)) != k
         best = max(own[others].mean() for own in scores.values())
         assert scores[C][others].mean() >= best - 0.05
-
-
-def _confusion(case, table):
-    rows = rows_of(table, "class", *(f"→ {label}" for label in case.classes))
-    expected = confusion_matrix(case.y, case.contest["this model"][0])
-    for row, label, counts in zip(rows, case.classes, expected, strict=True):
-        text(row[0], label)
-        for cell, n in zip(row[1:], counts, strict=True):
-            count(cell, n)
-
-
-def _within(case, table):
-    kinds = _kinds(case)
-    rows = rows_of(table, "class", *kinds)
-    for row, label in zip(rows, case.classes, strict=True):
-        text(row[0], label)
-        for cell, counted in zip(row[1:], kinds.values(), strict=True):
-            share(cell, counted("this model")[case.y == label].mean())
-
-
-def _worth(case, table):
-    rows = rows_of(table, "fold", "this model", "errors ignored", "difference")
-    names = "this model", "ordinary SVM, same C"
-    for k, (row, (_, test)) in enumerate(zip(rows, case.splits, strict=True)):
-        count(row[0], k + 1)
-        own, other = (case.share(case.right(name), test) for name in names)
-        share(row[1], own)
-        share(row[2], other)
-        _near(row[3].value, own - other)
-        _written(row[3].text, lambda x: f"{100 * x:+.1f}", float(row[3].value))
 
 
 def _critical(case, table):
@@ -607,14 +576,6 @@ def _weights(case, table):
             assert abs(row[-1].width - 100 * abs(effects[0, j]) / largest) <= 0.051
 
 
-def _weightless(case, table):
-    rows = rows_of(table, "feature")
-    gone = np.all(np.abs(case.linear.W) < 1e-12, axis=0)
-    assert [row[0].text for row in rows] == [
-        name for name, out in zip(case.names, gone, strict=True) if out
-    ]
-
-
 def _certificates(case, table):
     ramp = case.svc.ramp is not None
     first = "class against the rest" if len(case.classes) > 2 else "class"
@@ -678,23 +639,17 @@ def _labels(case, table):
 
 #: What computes each table anew, by its label.
 CHECKS = {
-    "Rows of each class": _classes,
-    "Scales of the features, in raw units": _scales,
-    "Errors beside the spread of each feature": _errors,
-    "Errors of the others": _errors,
+    "Class by class": _classes,
+    "Scales of the features": _scales,
     "The most doubtful labels": _labels,
     "Accuracy": _accuracy,
     "Balanced accuracy": _accuracy,
     "Critical radius": _critical,
-    "What the errors are worth": _worth,
-    "What is taken for what": _confusion,
-    "Accuracy within each class": _within,
     "Rows that flip most easily": _flips,
     "What to measure more precisely": _precise,
     "The most doubtful rows": _doubtful,
     "What to measure again": _again,
     "Weights": _weights,
     "The other features": _weights,
-    "Features without a weight": _weightless,
     "Certificates": _certificates,
 }

@@ -213,6 +213,7 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     (lambda r, c: r.trainer == "solve by coordinate" and (c.noise != "l2" or c.errors), "solver='newton'|solver='conic'"),
     # Errors: formats without a place for them, and arrays of other libraries.
     (lambda r, c: r.form == "LIBSVM" and c.errors is not None, "no place for errors"),
+    (lambda r, c: r.form.startswith("Dask") and c.errors == "lopsided", "Dask"),
     (lambda r, c: r.form in FOREIGN and r.trainer in ESTIMATORS and c.errors is not None, "another library"),
     (lambda r, c: r.form in FOREIGN and r.trainer != "path" and c.errors == "lopsided", "another library"),
     (lambda r, c: "line, LIBSVM" in r.trainer and c.errors is not None, "fits no column"),

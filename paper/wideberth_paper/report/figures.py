@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from wideberth._solve import solve
-from wideberth.report.figures import (
+from wideberth.report.page import (
     MARKERS,
     SERIES,
     TEXT,

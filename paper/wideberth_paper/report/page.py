@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
-from importlib.resources import files
-from string import Template
-
-from wideberth.report.figures import Figure
-from wideberth.report.html import cell, definitions, document, figure, items, table
+from wideberth.report.page import Figure, render
 from wideberth_paper.methods import METHODS
 from wideberth_paper.report.findings import findings, scope
-from wideberth_paper.report.summary import COLUMNS, TITLES, Check, Results
+from wideberth_paper.report.summary import COLUMNS, TITLES, Results
 
 _TITLE = "The robust SVM screening paper, reproduced"
 
@@ -32,81 +27,48 @@ _REFERENCE_COLUMNS = {
 
 def page(results: Results, figures: list[Figure]) -> str:
     """Return the whole document; everything that is not markup is escaped."""
-    titles = {name: TITLES[name] for name in results.datasets}
     headings = {name: heading for name, (heading, _) in COLUMNS.items()}
     del headings["dataset"]  # it is in the title of a table
     columns = {"method": headings["method"]} | headings
-    overview = {name: columns[name] for name in columns if name not in _OF_ONE}
-    failures = definitions(results.failures.items())
-    parts = {
-        "title": _TITLE,
-        "scope": escape(scope(results)),
-        "findings": items(findings(results)),
-        "checks": "\n".join(map(_check, results.checks())),
-        "failures": f"<h3>Failed</h3><dl>{failures}</dl>" if failures else "",
-        "overview": "\n".join(
-            f"<h3>{escape(title)}</h3>{_table(title, overview, results.overview(name))}"
-            for name, title in titles.items()
-        ),
-        "methods": definitions((m.label, m.about) for m in METHODS.values()),
-        "figures": "\n".join(map(figure, figures)),
-        "tables": "\n".join(
-            _details(
-                f"{title}, every configuration and method",
-                columns,
-                results.select(dataset=name),
-            )
-            for name, title in titles.items()
-        ),
-        "references": "\n".join(
-            _details(
-                f"{title}, references",
-                _REFERENCE_COLUMNS,
-                [row for row in results.references if row["dataset"] == name],
-            )
-            for name, title in titles.items()
-        ),
-        "columns": definitions(COLUMNS.values()),
-        "environment": definitions(
-            (name, value)
+    return render(
+        __package__,
+        "page.html",
+        {},
+        title=_TITLE,
+        results=results,
+        figures=figures,
+        scope=scope(results),
+        findings=findings(results),
+        checks=results.checks(),
+        titles={name: TITLES[name] for name in results.datasets},
+        columns=columns,
+        overview={n: columns[n] for n in columns if n not in _OF_ONE},
+        reference_columns=_REFERENCE_COLUMNS,
+        methods=[(method.label, method.about) for method in METHODS.values()],
+        all_columns=COLUMNS.values(),
+        environment=[
+            pair
             for kind in ("versions", "machine")
-            for name, value in results.environment[kind].items()
-        ),
-    }
-    template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    return document(_TITLE, Template(template).substitute(parts))
-
-
-def _check(check: Check) -> str:
-    state = "" if check.holds else ' class="fails"'
-    claim, detail = escape(check.claim), escape(check.detail)
-    return f"<li{state}>{claim} <span>({detail})</span></li>"
-
-
-def _details(title: str, columns: dict[str, str], rows: list[dict]) -> str:
-    inside = _table(title, columns, rows)
-    return f"<details><summary>{escape(title)}</summary>{inside}</details>"
-
-
-def _table(label: str, columns: dict[str, str], rows: list[dict]) -> str:
-    return table(
-        label,
-        [(heading, name == "method") for name, heading in columns.items()],
-        ([_cell(name, row.get(name)) for name in columns] for row in rows),
+            for pair in results.environment[kind].items()
+        ],
+        cell_of=_cell,
     )
 
 
-def _cell(name: str, value) -> str:
-    """A pair of numbers is shown as a range, sorted by its end."""
+def _cell(name: str, value) -> tuple[str, str, str]:
+    """What a cell shows, what it is sorted by, and its kind.
+
+    A pair of numbers is shown as a range, sorted by its end.
+    """
     if name == "method":
-        return cell(METHODS[value].label, METHODS[value].label, "text")
+        return METHODS[value].label, METHODS[value].label, "text"
     if value is None:
-        return cell("–")
+        return "–", "", ""
     wrong = "wrong" if name.startswith("wrong_") and value > 0 else ""
     if isinstance(value, tuple):
         low, high = (_shown(name, end) for end in value)
-        return cell(low if low == high else f"{low} … {high}", repr(value[1]), wrong)
-    return cell(_shown(name, value), repr(value), wrong)
+        return low if low == high else f"{low} … {high}", repr(value[1]), wrong
+    return _shown(name, value), repr(value), wrong
 
 
 def _shown(name: str, value: float) -> str:

@@ -1,13 +1,30 @@
-"""Warnings in plain words: what a careful colleague would say about a fit."""
+"""What a careful colleague would say about a fit: did it pay, and what to mind.
+
+What was asked for beyond an ordinary SVM pays if it is ahead of both ordinary ones, the
+one with the same C and the one whose C is tuned: more accurate on rows left out, on the
+data as given or under worst-case noise, beyond what chance explains (`evaluation.py`).
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from wideberth.cli.measured import tell_pairs
+from wideberth.cli.result import (
+    Advice,
+    Evaluation,
+    Finding,
+    FitResult,
+    Gain,
+    ModelFacts,
+    NoiseFacts,
+    ProblemFacts,
+    Suspects,
+    VerdictFacts,
+    Worth,
+)
+from wideberth.cli.uncertainty import tell_pairs
 from wideberth.data.errors import agree, counted, listed
 
 #: Smallest share of the critical radius at which it is said to be near.
@@ -21,35 +38,147 @@ _RARE = 0.2
 _UNEQUAL = 100.0
 
 
-@dataclass(frozen=True)
-class Advice:
-    """A warning; `serious` ones mean that the model should not be used as it is."""
+#: Why a descent ended, by `RampDescent.ending`.
+_ENDINGS = {
+    "repeats": "the same rows were left out again",
+    "stalls": "a step gained next to nothing",
+    "cut short": "it was cut short; further steps may find better",
+}
 
-    code: str
-    text: str
-    serious: bool = False
+
+# -- did it pay? -----------------------------------------------------------------------
+
+_HOW = "--radius, --noise, --errors or --replicates"
+_WORDS = {"better": "more accurate", "worse": "less accurate"}
+_NO_DIFFERENCE = "no measurable difference"
+_WHERE = ("on the data as given", "under worst-case noise")
 
 
-def advise(result: dict) -> list[Advice]:
+def judge_worth(
+    model: ModelFacts,
+    noise: NoiseFacts,
+    evaluation: Evaluation | None,
+    verdicts: VerdictFacts | None,
+) -> Worth:
+    """A plain verdict, and what was found."""
+    subject = _subject(model, noise, verdicts)
+    if not subject or (evaluation is not None and not evaluation.gains):
+        return Worth(
+            "This is an ordinary SVM.",
+            "It expects no noise, so there is no robustness to judge; "
+            f"{_HOW} say how far values may be off.",
+        )
+    if evaluation is None:
+        return Worth(
+            f"Whether {subject} paid is not known.", "There was no cross-validation."
+        )
+    measured, noisy = _finding(evaluation, "accuracy"), None
+    if noise.asked is not None:
+        noisy = _finding(evaluation, "certified")
+    paid = "paid" if "better" in (measured, noisy) else "did not pay"
+    verdict = f"{subject} {paid}: {_tell_findings(measured, noisy)}."
+    if _useless(evaluation, "accuracy"):
+        verdict = (
+            f"{subject} did not pay: the model is no better than always naming one "
+            "class."
+        )
+    zero = noisy is not None and noise.largest == 0
+    chosen = "Cross-validation chose radius 0." if zero else ""
+    return Worth(verdict[0].upper() + verdict[1:], chosen, measured, noisy)
+
+
+def _subject(
+    model: ModelFacts, noise: NoiseFacts, verdicts: VerdictFacts | None
+) -> str:
+    """What was asked for beyond an ordinary SVM; empty if nothing was."""
+    if verdicts is not None:
+        return f"a model of the {'gaps' if noise.errors is None else 'errors'}"
+    parts = {
+        "robustness": noise.largest > 0 or noise.asked is not None,
+        "the norm penalty": model.norm_penalty > 0,
+        "doubting labels": model.ramp is not None,
+    }
+    return " and ".join(name for name, there in parts.items() if there)
+
+
+def _useless(found: Evaluation, kind: str) -> bool:
+    """Whether the model is no better than always naming one class.
+
+    A model that ignores its features withstands any noise, and is of no use.
+    """
+    return not getattr(found.own, kind).mean > found.majority
+
+
+def _finding(found: Evaluation, kind: str) -> Finding:
+    """Better than both, and than naming one class; worse than some; even."""
+    gains: list[Gain] = [getattr(gains, kind) for gains in found.gains.values()]
+    if all(gain.low > 0 for gain in gains) and not _useless(found, kind):
+        return "better"
+    return "worse" if any(gain.high < 0 for gain in gains) else "even"
+
+
+def _tell_findings(measured: Finding, noisy: Finding | None) -> str:
+    """What was found, what is better first, what is even last."""
+    if noisy is None:
+        return _WORDS.get(measured, _NO_DIFFERENCE)
+    if measured == noisy == "even":
+        return f"{_NO_DIFFERENCE}, {' or '.join(_WHERE)}"
+    if measured == noisy:
+        return f"{_WORDS[measured]}, {' and '.join(_WHERE)}"
+    order = ("better", "worse", "even")
+    pairs = zip((measured, noisy), _WHERE, strict=True)
+    first, last = sorted(pairs, key=lambda pair: order.index(pair[0]))
+    mark = ";" if last[0] == "even" else ","
+    last_words = _WORDS.get(last[0], _NO_DIFFERENCE)
+    return f"{_WORDS[first[0]]} {first[1]}{mark} {last_words} {last[1]}"
+
+
+# -- what to mind ----------------------------------------------------------------------
+
+
+def advise(result: FitResult) -> tuple[Advice, ...]:
     """Everything worth saying, the most serious first."""
-    parts = (
-        *(_optimality, _leaks, _noise, _labels, _errors, _population, _data),
-        _scales,
-    )
+    parts = (_proof, _fit, _columns, _scales, _errors, _population, _rows)
     found = [advice for part in parts for advice in part(result)]
-    return sorted(found, key=lambda advice: not advice.serious)
+    return tuple(sorted(found, key=lambda advice: not advice.serious))
 
 
-def _optimality(result: dict) -> Iterator[Advice]:
-    problems, tol = result["training"]["problems"], result["training"]["tol"]
-    constant = all(problem["null"] for problem in problems)
-    noise, smaller = "noise of this size covers", "radius"
-    if result["model"]["norm_penalty"] > 0:
-        noise, smaller = "noise and --norm-penalty outweigh", "--norm-penalty or radius"
-    if result["model"]["ramp"] is not None:
-        noise, smaller = "noise, or rows left out, cover", f"--ramp or {smaller}"
-    yield from _unproven(problems, tol)
-    if constant:
+def _proof(result: FitResult) -> Iterator[Advice]:
+    """Training that ended without a proof."""
+    problems, tol = result.training.problems, result.training.tol
+    several = len(problems) > 1
+    open_ = [problem for problem in problems if not problem.converged]
+    which = f" of {listed(one.class_ for one in open_)}" if several else ""
+    gap = max((problem.relative_gap for problem in open_), default=0.0)
+    if open_ and gap <= tol:
+        yield Advice(
+            "not-proven",
+            f"Training{which} ended within the tolerance, but rounding is too large to "
+            "prove it. Standardise the features (--standardize), or raise --tol.",
+            serious=True,
+        )
+    elif open_:
+        yield Advice(
+            "not-converged",
+            f"Training{which} stopped before the tolerance was proven: the objective "
+            f"may still be improved by up to {100 * gap:.2g} %. Standardising the "
+            "features (--standardize) usually helps.",
+            serious=True,
+        )
+
+
+def _fit(result: FitResult) -> Iterator[Advice]:
+    """A model that uses little of the data, or all of it."""
+    model, training, problems = result.model, result.training, result.training.problems
+    if all(problem.null for problem in problems):
+        noise, smaller = "noise of this size covers", "radius"
+        if model.norm_penalty > 0:
+            noise, smaller = (
+                "noise and --norm-penalty outweigh",
+                "--norm-penalty or radius",
+            )
+        if model.ramp is not None:
+            noise, smaller = "noise, or rows left out, cover", f"--ramp or {smaller}"
         yield Advice(
             "null-model",
             "The model ignores the features and always gives the same answer: "
@@ -57,113 +186,105 @@ def _optimality(result: dict) -> Iterator[Advice]:
             serious=True,
         )
         return
-    if ignored := [problem["class"] for problem in problems if problem["null"]]:
+    if ignored := [problem.class_ for problem in problems if problem.null]:
         yield Advice(
             "null-class",
-            f"The {_scores(ignored)} the features: no straight boundary sets such a "
-            "class apart from all others under noise of this size. It may still win "
-            "where the others score low.",
+            f"The score ignores the features for {listed(ignored)}: no straight "
+            "boundary sets such a class apart from all others under noise of this "
+            "size. It may still win where the others score low.",
         )
-    shares = {p["class"]: _share_of_critical(p) for p in problems if not p["null"]}
-    near = {label: share for label, share in shares.items() if share >= _NEAR}
-    if near:
+    limits = {p.class_: p.critical_factor for p in problems if not p.null}
+    shares = {label: 1 / own[1] if own else 0.0 for label, own in limits.items()}
+    if near := [label for label, share in shares.items() if share >= _NEAR]:
         which = f" for {listed(near)}" if len(problems) > 1 else ""
-        share = "–".join(dict.fromkeys(f"{100 * f(near.values()):.0f}"
-                                       for f in (min, max)))  # fmt: skip
         yield Advice(
             "near-critical",
-            f"The radius is {share} % of the critical one{which}, from which on noise "
-            "covers everything that separates the classes. The model leans on very "
-            "little; consider a smaller radius.",
+            f"The radius is {100 * max(shares.values()):.0f} % of the critical one"
+            f"{which}, from which on noise covers everything that separates the "
+            "classes. The model leans on very little; consider a smaller radius.",
         )
-
-
-def _scores(labels: list[str]) -> str:
-    n = len(labels)
-    classes = f"{agree(n, 'score', 'scores')} of the {agree(n, 'class', 'classes')}"
-    return f"{classes} {listed(labels)} {agree(n, 'ignores', 'ignore')}"
-
-
-def _share_of_critical(problem: dict) -> float:
-    """What share the radius is of the critical one, at least."""
-    limit = problem["critical_factor"]
-    return 1 / limit[1] if limit and limit[1] else 0.0
-
-
-def _unproven(problems: list[dict], tol: float) -> Iterator[Advice]:
-    """What is said of training that ended without a proof."""
-    open_ = [problem for problem in problems if not problem["converged"]]
-    rounding = [problem for problem in open_ if problem["relative_gap"] <= tol]
-    short = [problem for problem in open_ if problem not in rounding]
-
-    def which(some: list[dict]) -> str:
-        names = listed([problem["class"] for problem in some])
-        classes = agree(len(some), "class", "classes")
-        return f" for the {classes} {names}" if len(problems) > 1 else ""
-
-    if rounding:
-        yield Advice(
-            "not-proven",
-            f"Training{which(rounding)} ended within the tolerance, but rounding is "
-            "too large to prove it. Standardise the features (--standardize), or raise "
-            "--tol.",
-            serious=True,
-        )
-    if short:
-        gap = max(problem["relative_gap"] for problem in short)
-        yield Advice(
-            "not-converged",
-            f"Training{which(short)} stopped before the tolerance was proven: the "
-            f"objective may still be improved by up to {100 * gap:.2g} %. "
-            "Standardising the features (--standardize) usually helps.",
-            serious=True,
-        )
-
-
-def _noise(result: dict) -> Iterator[Advice]:
-    uncertainty, training = result["uncertainty"], result["training"]
-    if uncertainty.get("precision_differs"):
-        yield Advice(
-            "precision-differs",
-            "The replicates of some samples spread more than chance explains if all "
-            "are measured with the same precision. In Python "
-            "wideberth.errors.from_replicates gives each sample errors of its own.",
-        )
-    if training["training_accuracy"] == 1 and not result["data"]["leaks"]:
-        trust = ""
-        if result["evaluation"] is not None:
-            trust = "; trust the cross-validated numbers, and more so the more rows"
-            trust += " there are"
-        beyond = training["training_certified"] == 1 and uncertainty["largest"] > 0
+    if training.training_accuracy == 1 and not result.data.leaks:
+        beyond = training.training_certified == 1 and result.uncertainty.largest > 0
         yield Advice(
             "separable",
             "The classes are separable: a straight boundary tells all the training "
             f"rows apart{', under the worst noise too' if beyond else ''}. Training "
-            f"accuracy then says nothing{trust}.",
+            "accuracy then says nothing"
+            f"{'; trust the cross-validated numbers' if result.evaluation else ''}.",
         )
-
-
-def _labels(result: dict) -> Iterator[Advice]:
-    found = (result["suspects"] or {}).get("rows") or ()
-    doubted = Counter(one["given"] for one in found)
-    given = result["request"]["class_weight"] == "balanced"
-    more = "" if given else "--class-weight balanced, "
+    balanced = result.request.class_weight == "balanced"
+    doubted = Counter(
+        one.given for one in (result.suspects and result.suspects.rows) or ()
+    )
     for label, n in doubted.items():
-        if 2 * n > (total := result["data"]["classes"][label]):
+        if 2 * n > (total := result.data.classes[label]):
             yield Advice(
                 "class-disbelieved",
                 f"The model disbelieves {n} of {total} rows of the class {label}: it "
                 "may have given the class up rather than found wrong labels. Try "
-                f"{more}a lower --ramp, or leave out --ramp.",
+                f"{'' if balanced else '--class-weight balanced, '}a lower --ramp, or "
+                "leave it out.",
             )
 
 
-def _errors(result: dict) -> Iterator[Advice]:
-    uncertainty, data = result["uncertainty"], result["data"]
-    if text := tell_pairs(data["undeclared_errors"]):
+def _columns(result: FitResult) -> Iterator[Advice]:
+    """Columns that should not be features."""
+    data = result.data
+    for gaps, what in {False: "", True: "where values are missing in "}.items():
+        if own := {leak.feature: leak.auc for leak in data.leaks if leak.gaps == gaps}:
+            yield Advice(
+                "leak",
+                f"Tells the classes apart alone: {what}{listed(own)} (AUC "
+                f"{max(own.values()):.4g}, where 1 is never wrong). What was entered "
+                "or measured after the class was known gives the answer away, and "
+                "accuracies are then worth nothing: leave it out with --drop.",
+            )
+    if text := tell_pairs(data.undeclared_errors):
         yield Advice("error-columns", text)
-    errors = uncertainty.get("errors") or {}
-    spread = {f["name"]: f["std"] for f in data["features"]}
+    if constant := [one.name for one in data.features if one.min == one.max]:
+        yield Advice(
+            "constant",
+            f"Never varies: {listed(constant)}. A constant carries no information; "
+            "leave it out with --drop.",
+        )
+    if counters := data.row_counters:
+        yield Advice(
+            "row-counter",
+            f"Counts the rows: {listed(counters)}. An index is no measurement; leave "
+            "it out with --drop: a model must not learn from the order of the file.",
+        )
+
+
+def _scales(result: FitResult) -> Iterator[Advice]:
+    """Features whose numbers are of different size."""
+    measured = [one for one in result.data.features if not one.category]
+    spread = {one.name: one.std for one in measured if one.min != one.max}
+    if not spread:
+        return
+    wide, narrow = (f(spread, key=spread.__getitem__) for f in (max, min))
+    if not spread[wide] > _UNEQUAL * spread[narrow]:
+        return
+    ratio = spread[wide] / spread[narrow] if spread[narrow] > 0 else math.inf
+    uneven = f"{listed([wide])} varies {ratio:.0f} times as much as {listed([narrow])}"
+    if not (result.request.standardize or result.verdicts):
+        yield Advice(
+            "scales",
+            f"{uneven}. Without --standardize the features with large numbers "
+            "dominate the model, whatever they are worth.",
+        )
+    if result.uncertainty.isotropic and result.uncertainty.largest > 0:
+        yield Advice(
+            "isotropic",
+            f"{uneven}, and the radius allows the same error in both. Give the noise "
+            "of each feature with --noise FILE, or count it in standard deviations "
+            "with --radius 0.1std.",
+        )
+
+
+def _errors(result: FitResult) -> Iterator[Advice]:
+    """Errors that are large, or not given."""
+    noise, spread = result.uncertainty, result.data.spread
+    errors = noise.errors or {}
     if lost := [name for name, error in errors.items() if error > spread[name] > 0]:
         yield Advice(
             "errors-exceed-spread",
@@ -171,28 +292,32 @@ def _errors(result: dict) -> Iterator[Advice]:
             "deviation of the values themselves: such a feature tells little, and "
             "training will hardly use it.",
         )
-    effects = {
-        name: spread[name] * max(map(abs, weights))
-        for name, weights in result["model"]["coefficients"].items()
-    }
-    first = max(effects, key=lambda name: effects[name])
-    if errors and first in uncertainty["exact"] and effects[first] > 0:
+    effects = {n: max(map(abs, e)) for n, e in result.model.effects(spread).items()}
+    first = max(effects, key=effects.__getitem__)
+    if errors and first in (noise.exact or ()) and effects[first] > 0:
         yield Advice(
             "leans-on-exact",
             f"The model leans most on {listed([first])}, which has no errors and "
             "counts as exact. If it is not, give its errors: training prefers what it "
             "can trust.",
         )
-    if filled := uncertainty.get("errors_filled_in"):
+    if noise.precision_differs:
+        yield Advice(
+            "precision-differs",
+            "The replicates of some samples spread more than chance explains if all "
+            "are measured with the same precision. In Python "
+            "wideberth.errors.from_replicates gives each sample errors of its own.",
+        )
+    if filled := noise.errors_filled_in:
         yield Advice(
             "errors-filled-in",
-            f"{counted(filled, 'value')} had no error and "
-            f"{agree(filled, 'was', 'were')} given one by absent= of --errors.",
+            f"Values without an error, given one by absent= of --errors: {filled}.",
         )
 
 
-def _population(result: dict) -> Iterator[Advice]:
-    notes = " ".join(result["solver_notes"]) if result["verdicts"] else ""
+def _population(result: FitResult) -> Iterator[Advice]:
+    """Measurements that a population of Gaussians does not describe."""
+    notes = " ".join(result.solver_notes) if result.verdicts else ""
     if "no such tails" in notes:
         yield Advice(
             "far-values",
@@ -201,12 +326,12 @@ def _population(result: dict) -> Iterator[Advice]:
             "Take logarithms of skewed columns, or name codes for missing values "
             "with --read na=….",
         )
-    if misfit := result.get("misfit"):
+    if result.misfit:
         yield Advice(
             "population-misfit",
-            f"A population of Gaussians does not fit these measurements: {misfit}. "
-            "Chances and verdicts rest on it. Take logarithms of skewed columns, or "
-            "fit MeasuredSVC with a larger n_components in Python.",
+            "A population of Gaussians does not fit these measurements: "
+            f"{result.misfit}. Chances and verdicts rest on it. Take logarithms of "
+            "skewed columns, or fit MeasuredSVC with a larger n_components in Python.",
         )
     if "EM has not converged" in notes:
         yield Advice(
@@ -214,9 +339,9 @@ def _population(result: dict) -> Iterator[Advice]:
             "Learning the population had not settled when it was stopped; verdicts may "
             "be somewhat off. Fewer features (--drop) or more rows help.",
         )
-    if result["verdicts"] and result["worth"]["as_measured"] == "worse":
+    if result.verdicts and result.worth.as_measured == "worse":
         remedy = "Leave out --model measured for this table."
-        if result["uncertainty"]["largest"] > 0:
+        if result.uncertainty.largest > 0:
             remedy = (
                 "Protection against what errors leave open may cost more than it "
                 "brings: try --radius 0, or choose with --radius 0,0.5,1."
@@ -228,134 +353,84 @@ def _population(result: dict) -> Iterator[Advice]:
         )
 
 
-def _data(result: dict) -> Iterator[Advice]:
-    data, counts = result["data"], result["data"]["classes"]
-    rare, total = min(counts, key=counts.get), sum(counts.values())
+def _rows(result: FitResult) -> Iterator[Advice]:
+    """Rare classes, rows left out, values filled in."""
+    data, counts, found = result.data, result.data.classes, result.evaluation
+    rare, total = min(counts, key=counts.__getitem__), sum(counts.values())
     if counts[rare] * len(counts) / total / 2 < _RARE:
-        yield Advice(
-            "imbalance",
-            f"The class {rare} is rare: {counts[rare]} of {total} rows. "
-            f"{_of_imbalance(result)}",
-        )
-    if result["evaluation"] is None and result["request"]["folds"] > 0:
+        if result.request.class_weight == "balanced":
+            same = (
+                ", and every class counts the same in the accuracies" if found else ""
+            )
+            remedy = (
+                f"--class-weight balanced makes up for it in training{same}. What is "
+                "said of a rare class rests on few rows."
+            )
+        else:
+            within = "look at the accuracy within each class, " if found else ""
+            remedy = (
+                "Always naming the most common class is right in "
+                f"{100 * max(counts.values()) / total:.1f} % of cases, so compare "
+                f"accuracies with that, {within}and consider --class-weight balanced."
+            )
+        text = f"The class {rare} is rare: {counts[rare]} of {total} rows. {remedy}"
+        yield Advice("imbalance", text)
+    if found is None and result.request.folds > 0:
         yield Advice(
             "no-cross-validation",
             f"The class {rare} has a single row, so nothing could be cross-validated: "
             "how accurate the model is on new rows is unknown.",
         )
-    yield from _left_out(data)
-    if filled := data["values_filled_in"]:
-        them = agree(filled, "was filled in with the median of its column, and counts "
-                     "as if it", "were filled in with the median of their column, and "
-                     "count as if they")  # fmt: skip
-        yield Advice(
-            "filled-in",
-            f"{counted(filled, 'missing value')} {them} had been measured.",
-        )
-
-
-def _of_imbalance(result: dict) -> str:
-    """What to do about a rare class, beyond what was done."""
-    found, counts = result["evaluation"], result["data"]["classes"]
-    if result["request"]["class_weight"] == "balanced":
-        judged = ""
-        if found is not None:
-            judged = ", and every class counts the same in the accuracies"
-        return (
-            f"--class-weight balanced makes up for it in training{judged}. What is "
-            "said of a rare class rests on few rows."
-        )
-    within = "" if found is None else "look at the accuracy within each class, "
-    share = 100 * max(counts.values()) / sum(counts.values())
-    return (
-        f"Always naming the most common class is right in {share:.1f} % of cases, so "
-        f"compare accuracies with that, {within}and consider --class-weight balanced."
-    )
-
-
-def _left_out(data: dict) -> Iterator[Advice]:
-    """What is said of rows that were not used, for either reason."""
-    read = data["rows_read"]
-    if (dropped := data["rows_dropped"]) > _DROPPED * read:
+    of = f"of {counted(data.rows_read, 'row')}"
+    if data.rows_dropped > _DROPPED * data.rows_read:
         yield Advice(
             "rows-dropped",
-            f"{dropped} of {counted(read, 'row')} {agree(dropped, 'was', 'were')} left "
-            "out because values are missing. If "
-            "values are missing for a reason, what is left is not a fair sample; "
-            "--missing median fills such values in, and --model measured learns from "
-            "those that are there.",
+            f"Left out because values are missing: {data.rows_dropped} {of}. If values "
+            "are missing for a reason, what is left is not a fair sample; --missing "
+            "median fills such values in, and --model measured learns from those that "
+            "are there.",
         )
-    if (unlabelled := data["rows_without_label"]) > _DROPPED * read:
-        why = agree(unlabelled, "was left out because it has",
-                    "were left out because they have")  # fmt: skip
+    if data.rows_without_label > _DROPPED * data.rows_read:
         yield Advice(
             "rows-without-label",
-            f"{unlabelled} of {counted(read, 'row')} {why} no class. If "
-            "classes are missing for a reason, what is left is not a fair sample.",
+            f"Left out because the class is missing: {data.rows_without_label} {of}. "
+            "If classes are missing for a reason, what is left is not a fair sample.",
+        )
+    if data.values_filled_in:
+        yield Advice(
+            "filled-in",
+            "Filled in with the median of the column: "
+            f"{counted(data.values_filled_in, 'missing value')}. Each counts as if it "
+            "had been measured.",
         )
 
 
-def _leaks(result: dict) -> Iterator[Advice]:
-    """Columns that tell the classes apart alone."""
-    leaks = result["data"]["leaks"]
-    kinds = {False: "", True: "Whether a value is missing in "}
-    for gaps, begun in kinds.items():
-        own = {one["feature"]: one["auc"] for one in leaks if one["gaps"] == gaps}
-        if not own:
-            continue
-        verb = agree(1 if gaps else len(own), "tells", "tell")
-        alone = "" if gaps else f" {'each ' if len(own) > 1 else ''}alone"
-        yield Advice(
-            "leak",
-            f"{begun}{listed(own)}{alone} {verb} the classes apart (AUC "
-            f"{max(own.values()):.4g}, where 1 is never wrong). What was entered or "
-            "measured after the class was known gives the answer away, and accuracies "
-            "are then worth nothing: leave it out with --drop.",
-        )
+# -- labels that may be wrong ----------------------------------------------------------
 
 
-def _scales(result: dict) -> Iterator[Advice]:
-    features, uncertainty = result["data"]["features"], result["uncertainty"]
-    if constant := [f["name"] for f in features if f["min"] == f["max"]]:
-        n = len(constant)
-        yield Advice(
-            "constant",
-            f"{listed(constant)} never {agree(n, 'varies', 'vary')} and so "
-            f"{agree(n, 'carries', 'carry')} no information; leave "
-            f"{agree(n, 'it', 'them')} out with --drop.",
-        )
-    if counters := result["data"]["row_counters"]:
-        n = len(counters)
-        what = agree(n, "it is an index and no measurement, leave it",
-                     "they are indices and no measurements, leave them")  # fmt: skip
-        yield Advice(
-            "row-counter",
-            f"{listed(counters)} {agree(n, 'counts', 'count')} the rows. If {what} out "
-            "with --drop: a model must not learn from the order of the file.",
-        )
-    measured = [f for f in features if not f["category"]]
-    spread = {f["name"]: f["std"] for f in measured if f["min"] != f["max"]}
-    if not spread:
-        return
-    wide, narrow = (f(spread, key=spread.__getitem__) for f in (max, min))
-    if not spread[wide] > _UNEQUAL * spread[narrow]:
-        return
-    ratio = spread[wide] / spread[narrow] if spread[narrow] > 0 else math.inf
-    uneven = f"{listed([wide])} varies {ratio:.0f} times as much as {listed([narrow])}"
-    dominate = not (
-        result["request"]["standardize"] or result["request"]["model"] == "measured"
-    )
-    if dominate:
-        yield Advice(
-            "scales",
-            f"{uneven}. Without --standardize the features with large numbers "
-            "dominate the model, whatever they are worth.",
-        )
-    if uncertainty["isotropic"] and uncertainty["largest"] > 0:
-        less = "" if dominate else f", which varies {ratio:.0f} times less"
-        yield Advice(
-            "isotropic",
-            f"The radius allows the same error in {listed([wide])} as in "
-            f"{listed([narrow])}{less}. Give the noise of each feature with "
-            "--noise FILE, or count it in standard deviations with --radius 0.1std.",
-        )
+def count_suspects(suspects: Suspects) -> str:
+    """Say how many there are."""
+    found = suspects.found
+    if found is None:
+        return "not listed: data that is read in pieces (--memory) keeps no rows"
+    if not found:
+        return "none: no row looks mislabelled"
+    looks = agree(found, "looks mislabelled; check it", "look mislabelled; check these")
+    return f"{counted(found, 'row')} {looks} first"
+
+
+def tell_ending(problems: list[ProblemFacts]) -> str:
+    """Say why descents ended."""
+    endings = [_ENDINGS[problem.descent["ending"]] for problem in problems]
+    return " or ".join(dict.fromkeys(endings))
+
+
+def tell_left_out(problems: list[ProblemFacts]) -> str:
+    """Say how many rows are left out."""
+    counts = [problem.descent["left_out"] for problem in problems]
+    told = "their number was not kept"
+    if None not in counts:
+        told = counted(sum(counts), "row")
+    if len(counts) > 1:
+        told += f", over {len(counts)} classes set against the rest"
+    return told

@@ -1,47 +1,63 @@
-"""`wideberth fit`: from a table to a model file and a report.
-
-All there is to say about a fit is plain data: numbers, names, sentences. `--json`
-prints it and the report shows it, so they cannot differ.
-"""
+"""`wideberth fit`: from a table to a model file, a report and a few lines to read."""
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 from wideberth.cli import output
-from wideberth.cli.advice import advise
-from wideberth.cli.choice import tell_choice
+from wideberth.cli.advice import (
+    advise,
+    count_suspects,
+    judge_worth,
+    tell_ending,
+    tell_left_out,
+)
 from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
 from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.options import FitOptions
+from wideberth.cli.output import TextTable, number
 from wideberth.cli.population import evaluate_measured, fit_measured, misfit_of
 from wideberth.cli.prepare import Columns, PreparedRows
-from wideberth.cli.reading import data_in_pieces, training_data
-from wideberth.cli.suspects import suspects_text, tell_suspects
+from wideberth.cli.result import (
+    Choice,
+    DataSource,
+    Evaluation,
+    FitRequest,
+    FitResult,
+    NoiseFacts,
+    Origin,
+    Suspects,
+    as_json,
+)
 from wideberth.cli.tables import Opened
 from wideberth.cli.training import fit_model
-from wideberth.cli.uncertainty import Uncertainty
-from wideberth.cli.worth import judge_worth
+from wideberth.cli.uncertainty import Uncertainty, data_in_pieces, training_data
 from wideberth.data.errors import counted
-from wideberth.data.table import Reader
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.report.environment import machine, versions
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
+#: Number of suspects that the terminal lists.
+_LISTED = 5
 
 
 def run(options: FitOptions, opened: Opened) -> int:
     """Train, and write what was asked for."""
     if options.report:
         require("matplotlib", "the report")
+        require("jinja2", "the report")
+    if not options.json:
+        require("rich", "the summary on the terminal")
     with output.Progress(options.json) as progress:
-        model, result = _fit(options.with_target(), opened, progress)
+        model, result = fit(options.with_target(), opened, progress)
         files: list[tuple[str, str | bytes]] = []
         if options.out:
             files.append((options.out, dump_model(model)))
@@ -50,62 +66,77 @@ def run(options: FitOptions, opened: Opened) -> int:
 
             progress.show("drawing")
             files.append((options.report, fit_page(result)))
-        if options.suspects:
-            files.append((options.suspects, suspects_text(result["suspects"])))
+        if options.suspects and result.suspects is not None:
+            headings, rows = _suspect_rows(result.suspects)
+            files.append((options.suspects, output.table_text(headings, rows)))
     output.write_all(files, options.force)
     if options.json:
-        output.write_json(result)
+        output.write_json(as_json(result))
     else:
         if options.out != "-":
-            output.say(_in_words(result, options))
-        for advice in result["warnings"]:
-            output.warn(advice["text"])
-    if result["interrupted"]:
-        found = result["evaluation"]
+            output.say(output.aligned(_in_words(result, options)))
+        for advice in result.warnings:
+            output.warn(advice.text)
+    if result.interrupted:
         told = "there is no accuracy, as no two folds were done"
-        if found is not None:
-            told = f"accuracies are of the {found['folds']} folds that were done"
+        if result.evaluation is not None:
+            told = (
+                f"accuracies are of the {result.evaluation.folds} folds that were done"
+            )
         output.warn(f"interrupted. The model is kept; {told}.")
         return 130
-    return 3 if any(advice["serious"] for advice in result["warnings"]) else 0
+    return 3 if any(advice.serious for advice in result.warnings) else 0
 
 
-def _fit(
+def fit(
     options: FitOptions, opened: Opened, progress: output.Progress
-) -> tuple[Model, dict]:
+) -> tuple[Model, FitResult]:
     """Train and evaluate; return the model and all there is to say about it."""
     options, rows, given = _read(options, opened, progress)
     progress.show(f"training on {rows.facts['rows_used']} rows")
     started = time.perf_counter()
     model, choice, notes = _train(options, rows, given, progress)
     seconds = time.perf_counter() - started
-    trained, factor = given.chosen(choice), choice["factor"] if choice else 1.0
-    found = describe_rows(options, rows, given, trained, model)
+    trained = given.chosen(choice)
+    found = describe_rows(options, rows, given, trained, model, choice, seconds)
     evaluation, interrupted = _evaluate(options, rows, given, trained, progress)
-    source, origin = _describe_source(options, opened.reader), _describe_origin()
-    result = {
-        "request": _describe_request(options, rows.columns),
-        "source": source,
-        "model": describe_model(model, rows.columns),
-        "data": found["data"],
-        "uncertainty": found["uncertainty"] | {"factor": factor} | trained.facts,
-        "choice": choice,
-        "training": found["training"] | {"seconds": seconds},
-        "evaluation": evaluation,
-        "interrupted": interrupted,
-        "verdicts": found["verdicts"],
-        "flips": found["flips"],
-        "suspects": found["suspects"],
-        "misfit": misfit_of(model, rows.columns.features),
-        "solver_notes": notes,
-        "origin": origin,
-    }
-    result["worth"] = judge_worth(result)
-    result["warnings"] = [vars(advice) for advice in advise(result)]
-    target, column = str(options.target), options.radius_column
-    about = origin | {"data": source}
-    made = Model(model, rows.columns, target, column, factor, given.errors, about)
-    return made, result
+    facts = describe_model(model, rows.columns)
+    source = DataSource(
+        name=opened.reader.name,
+        format=opened.reader.kind,
+        sha256=opened.reader.digest(),
+        details=opened.reader.details,
+        memory=options.memory,
+    )
+    origin = Origin(
+        command=shlex.join(["wideberth", *sys.argv[1:]]),
+        time=time.strftime("%Y-%m-%d %H:%M:%S %Z"),
+        versions=versions(_PACKAGES),
+        machine=machine(),
+    )
+    result = FitResult(
+        request=_request(options, rows.columns),
+        source=source,
+        model=facts,
+        choice=choice,
+        evaluation=evaluation,
+        interrupted=interrupted,
+        misfit=misfit_of(model, rows.columns.features),
+        solver_notes=notes,
+        origin=origin,
+        worth=judge_worth(facts, found.uncertainty, evaluation, found.verdicts),
+        **found._asdict(),
+    )
+    made = Model(
+        model,
+        rows.columns,
+        str(options.target),
+        options.radius_column,
+        found.uncertainty.factor,
+        given.errors,
+        as_json(origin) | {"data": as_json(source)},
+    )
+    return made, replace(result, warnings=advise(result))
 
 
 def _read(
@@ -125,14 +156,13 @@ def _train(
     rows: PreparedRows,
     given: Uncertainty,
     progress: output.Progress,
-) -> tuple[RobustPipeline | MeasuredSVC, dict | None, list[str]]:
+) -> tuple[RobustPipeline | MeasuredSVC, Choice | None, list[str]]:
     """The model, the choice that was made by cross-validation, what solvers noted."""
     if options.measured:
         return fit_measured(options, given, rows.X, rows.y, given.cells, rows.weights)
     return fit_model(
         *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
         verbose=options.memory is not None and progress.on,
-        told=progress.gap if progress.on else None,
     )
 
 
@@ -142,7 +172,7 @@ def _evaluate(
     given: Uncertainty,
     trained: Uncertainty,
     progress: output.Progress,
-) -> tuple[dict | None, bool]:
+) -> tuple[Evaluation | None, bool]:
     """How well the model does on rows held out, and whether that was interrupted.
 
     There is a model by now, and it is kept.
@@ -154,101 +184,153 @@ def _evaluate(
             found = evaluate(options, rows, given, trained, progress)
     except KeyboardInterrupt:
         return None, True
-    return found, found is not None and found["interrupted"]
+    return found, found is not None and found.interrupted
 
 
-def _describe_source(options: FitOptions, reader: Reader) -> dict:
-    return {
-        "name": reader.name,
-        "format": reader.kind,
-        "sha256": reader.digest(),
-        "details": reader.details,
-        "memory": options.memory,
-    }
-
-
-def _describe_origin() -> dict:
-    return {
-        "command": shlex.join(["wideberth", *sys.argv[1:]]),
-        "time": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
-        "versions": versions(_PACKAGES),
-        "machine": machine(),
-    }
-
-
-def _describe_request(options: FitOptions, columns: Columns) -> dict:
+def _request(options: FitOptions, columns: Columns) -> FitRequest:
     given = "as given" if options.C != (1.0,) else "the default"
     even = "of equal weight together" if options.class_weight else ""
     if options.weight_column is not None:
         even = ", ".join(filter(None, [f"those of {options.weight_column}", even]))
-    names = (
-        *("target", "standardize", "model", "folds", "score_radius", "tol", "seed"),
-        *("error_shape", "id", "class_weight"),
+    return FitRequest(
+        standardize=options.standardize,
+        missing="measured" if options.measured else options.missing or "drop",
+        folds=options.folds,
+        score_radius=options.score_radius,
+        seed=options.seed,
+        class_weight=options.class_weight,
+        C_from="chosen by cross-validation" if len(options.C) != 1 else given,
+        dropped=list(options.drop),
+        one_hot=list(columns.categories),
+        weights=even or "every row counts the same",
     )
-    return {name: getattr(options, name) for name in names} | {
-        "missing": options.missing or "drop",
-        "errors": options.errors and options.errors.where,
-        "absent_errors": options.errors and options.errors.absent,
-        "label_noise": options.doubts_labels,
-        "C_from": "chosen by cross-validation" if len(options.C) != 1 else given,
-        "dropped": list(options.drop),
-        "one_hot": list(columns.categories),
-        "dates": list(columns.dates),
-        "weights": even or "every row counts the same",
-    }
 
 
-def _in_words(result: dict, options: FitOptions) -> str:
-    data, found = result["data"], result["evaluation"]
-    problems = result["training"]["problems"]
-    lines = [
-        output.wrapped("verdict    ", result["worth"]["sentence"]),
-        f"{data['target']}: {len(data['classes'])} classes from "
-        f"{counted(len(data['features']), 'feature')}, {data['rows_used']} of "
-        f"{counted(data['rows_read'], 'row')} used",
-    ]
-    if found is not None:
-        best = next(iter(found["models"].values()))
-        balanced = "" if found["measure"] == "accuracy" else " (balanced)"
-        lines.append(
-            f"accuracy   {_with_spread(best['accuracy'])}{balanced}, "
-            f"{found['folds']}-fold cross-validation; always guessing: "
-            f"{found['majority']:.3f}"
+# -- on the terminal -------------------------------------------------------------------
+
+
+def _in_words(
+    result: FitResult, options: FitOptions
+) -> Iterator[tuple[str, str | TextTable]]:
+    """Headings, and what there is to say: text, or a table."""
+    data, training, said = result.data, result.training, result.verdicts
+    yield "verdict", f"{result.worth.verdict} {result.worth.detail}".strip()
+    yield (
+        "data",
+        f"{data.target}: {len(data.classes)} classes from "
+        f"{counted(len(data.features), 'feature')}, {data.rows_used} of "
+        f"{counted(data.rows_read, 'row')} used",
+    )
+    if (found := result.evaluation) is not None:
+        yield "accuracy", _compared(found, result.uncertainty)
+        yield "", _how_compared(found, result.uncertainty)
+    if result.choice is not None:
+        yield "chosen", _tell_choice(result.choice)
+    if said is not None:
+        yield (
+            "verdicts",
+            f"{said.certain} certain, {said.doubtful} doubtful at "
+            f"{100 * said.confidence:g} % confidence",
         )
-        if (radius := result["uncertainty"]["asked"]) is not None:
-            at = f" of radius {output.number(radius)}"
-            at = (
-                ", each row at its own radius"
-                if result["uncertainty"]["per_row"]
-                else at
-            )
-            lines.append(
-                f"certified  {_with_spread(best['certified'])}{balanced} under the "
-                f"worst noise{at}"
-            )
-    if result["choice"] is not None:
-        lines += tell_choice(result["choice"])
-    if (said := result["verdicts"]) is not None:
-        lines.append(
-            f"verdicts   {said['certain']} certain, {said['doubtful']} doubtful at "
-            f"{100 * said['confidence']:g} % confidence"
-        )
-    if left_out := result["model"]["left_out"]:
-        n = len(data["features"])
-        lines.append(f"features   {n - len(left_out)} of {n} have a weight")
-    gap, among = max(problem["relative_gap"] for problem in problems), ""
-    if (doubted := result["suspects"]) is not None:
+    if left_out := result.model.left_out:
+        n = len(data.features)
+        yield "features", f"{n - len(left_out)} of {n} have a weight"
+    among = ""
+    if (suspects := result.suspects) is not None:
         among = ", among models that leave the same rows out"
-        where = f", in {options.suspects}" if options.suspects else ""
-        lines += tell_suspects(
-            doubted, problems, where or "; --suspects FILE lists all"
-        )
-    optimum = f"optimum    proven to {output.small_share(gap)} of the objective{among}"
-    lines.append(optimum)
-    lines += [f"model      {options.out}"] if options.out else []
-    lines += [f"report     {options.report}"] if options.report else []
-    return "\n".join(lines)
+        yield "suspects", count_suspects(suspects)
+        if suspects.found:
+            yield "", _first_suspects(suspects)
+        if (suspects.found or 0) > _LISTED:
+            where = "; --suspects FILE lists all"
+            where = f", in {options.suspects}" if options.suspects else where
+            yield "", f"and {suspects.found - _LISTED} more{where}"
+        problems = training.problems
+        yield "left out", f"{tell_left_out(problems)}, until {tell_ending(problems)}"
+    gap = output.small_share(training.relative_gap)
+    yield "optimum", f"proven to {gap} of the objective{among}"
+    if options.out:
+        yield "model", options.out
+    if options.report:
+        yield "report", options.report
 
 
-def _with_spread(value: dict) -> str:
-    return " ± ".join(output.with_error(value["mean"], value["std"]))
+def _compared(found: Evaluation, noise: NoiseFacts) -> TextTable:
+    """Accuracies of all models, and what this one is ahead of each."""
+    noisy = noise.asked is not None
+    kinds = ["accuracy", *(["certified"] if noisy else [])]
+    headings = ["", "as measured", "difference", "worst noise", "difference"]
+
+    def line(name: str, called: str) -> list[str]:
+        own, ahead = found.models[name], found.gains.get(name)
+        cells = [called.removeprefix("ordinary ")]  # a terminal is narrow
+        for kind in kinds:
+            gain = "" if ahead is None else output.points(getattr(ahead, kind))
+            cells += [output.spread(getattr(own, kind)).removesuffix(" %"), gain]
+        return cells
+
+    lines = [line(name, called) for name, called in found.called.items()]
+    guess = output.percent(found.majority).removesuffix(" %")
+    lines.append(["guessing", *[guess, ""] * len(kinds)])
+    kept = (
+        [0, 1, 2, 3, 4][: len(lines[0])] if found.gains else [0, 1, 3][: 1 + len(kinds)]
+    )
+    return TextTable([headings[k] for k in kept], [[o[k] for k in kept] for o in lines])
+
+
+def _how_compared(found: Evaluation, noise: NoiseFacts) -> str:
+    told = f"{found.measure} in %, {found.folds}-fold cross-validation"
+    if found.gains:
+        told += ", beside ordinary SVMs"
+    if noise.asked is None:
+        return told
+    if noise.per_row:
+        return f"{told}; worst noise: each row at its own radius"
+    return f"{told}; worst noise: radius {number(noise.asked)} {noise.unit}"
+
+
+def _tell_choice(choice: Choice) -> str:
+    """What cross-validation chose."""
+    made = {"C": choice.C}
+    if len(choice.factors) > 1:
+        made[choice.unit] = choice.factor
+    if len(choice.norm_penalties) > 1:
+        made["norm penalty"] = choice.norm_penalty
+    if len(choice.ramps) > 1 and choice.ramp is not None:
+        made["ramp"] = choice.ramp
+    told = " and ".join(f"{name} {value:.4g}" for name, value in made.items())
+    about = f"{choice.measure} {output.percent(choice.score)} on rows left out"
+    return f"{told}: {about}, over {choice.folds} folds"
+
+
+def _suspect_rows(suspects: Suspects) -> tuple[list[str], list[list]]:
+    """All of them as a table, with the column that names them if there is one."""
+    name = [suspects.id] if suspects.id else []
+    headings = ["row", *name, "given", "predicted", "distance", "noises"]
+    lines = [
+        [
+            one.row,
+            *([one.id] if name else []),
+            one.given,
+            one.predicted,
+            one.distance,
+            one.noises,
+        ]
+        for one in suspects.rows or ()
+    ]
+    return headings, lines
+
+
+def _first_suspects(suspects: Suspects) -> TextTable:
+    """Those to look at first; without noise there are no radii to count in."""
+    headings, lines = _suspect_rows(suspects)
+    end = -1 if all(line[-1] == math.inf for line in lines) else None
+
+    def shown(value) -> str:
+        if value is None:
+            return "–"
+        return number(value) if isinstance(value, float) else str(value)
+
+    rows = [list(map(shown, line[:end])) for line in lines[:_LISTED]]
+    texts = tuple(range(1, headings.index("distance")))
+    return TextTable(headings[:end], rows, texts)

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.model_file import MAGIC, Unreadable, dumps, loads
 from wideberth.cli.prepare import Columns
+from wideberth.cli.uncertainty import ErrorColumns
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
@@ -68,6 +68,8 @@ def dump_model(model: Model) -> bytes:
             "numeric": list(model.columns.numeric),
             "categories": {n: list(v) for n, v in model.columns.categories.items()},
             "dates": list(model.columns.dates),
+            "logs": list(model.columns.logs),
+            "limits": {n: list(ends) for n, ends in model.columns.limits.items()},
             "radius_column": model.radius_column,
             "radius_factor": float(model.radius_factor),
             "errors": None if model.errors is None else model.errors.described(),
@@ -135,7 +137,14 @@ def _read(content: dict) -> Model:
         tuple(map(str, content["numeric"])),
         {str(n): tuple(map(str, v)) for n, v in content["categories"].items()},
         tuple(map(str, content["dates"])),
+        tuple(map(str, content.get("logs", ()))),
+        {
+            str(n): (float(low), float(high))
+            for n, (low, high) in content.get("limits", {}).items()
+        },
     )
+    if not {*columns.logs, *columns.limits} <= {*columns.numeric}:
+        raise ValueError
     column = content["radius_column"]
     model = Model(
         pipeline,

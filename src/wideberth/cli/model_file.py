@@ -37,7 +37,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.scaling import PreparedNumbers
+from wideberth.cli.prepare import PreparedNumbers
 from wideberth.data.arrays import checked_sparse
 from wideberth.data.errors import quoted
 from wideberth.estimators.denoised import Denoised, place_of_features
@@ -121,17 +121,12 @@ def _shape(cls: type) -> _Kind:
 class _Pipelines(_Kind):
     """Pipelines, of which a file keeps the steps, their linear map and the noise.
 
-    With `TrueFeatures` the map is that of the steps before it. The two pipelines around
-    `TrueFeatures` (`Denoised`) are made again from the steps.
+    With `TrueFeatures` the map is that of the steps before it; its parts (`Denoised`)
+    are made again from the steps.
     """
 
     def described(self, value: RobustPipeline) -> dict:
         parts = value.denoised_
-        if parts is not None and len(parts.behind.steps) > 1:
-            raise UserError(
-                "a model file holds no pipeline with steps between TrueFeatures and "
-                "the classifier; store it with joblib."
-            )
         linear = value.linear_map_ if parts is None else parts.linear
         return {"steps": value.steps, "linear_map": linear, "noise": value.noise_}
 
@@ -149,8 +144,7 @@ class _Pipelines(_Kind):
         made.chain_ = made.denoised_ = None
         if (k := place_of_features(steps)) is not None:
             before = Pipeline(steps[:k]) if k else None
-            behind = RobustPipeline.around(classifier)
-            parts = Denoised(before, made.linear_map_, steps[k][1], behind)
+            parts = Denoised(before, made.linear_map_, steps[k][1], classifier)
             made.linear_map_, made.denoised_ = None, parts
         return made
 

@@ -1,10 +1,11 @@
 """What can be said on the command line: one dataclass for each command, and the parser.
 
-A field is an option. Its metadata hold the help, the group of the help and further
-arguments of `add_argument`; a field without a default is given by its position. What
-argparse cannot say, such as which options contradict each other, a dataclass says in
-`_mistakes`. Several values of --radius, --C, --norm-penalty or --ramp mean that one of
-them is to be chosen by cross-validation, or, in `path`, that all are trained with.
+A field is an option, and `_HELP` says what it does. Its metadata hold the group of the
+help and further arguments of `add_argument`; a field without a default is given by its
+position. What argparse cannot say, such as which options contradict each other, a
+dataclass says in `_mistakes`. Several values of --radius, --C, --norm-penalty or --ramp
+mean that one of them is to be chosen by cross-validation, or, in `path`, that all are
+trained with.
 """
 
 from __future__ import annotations
@@ -263,47 +264,105 @@ class Reading:
         return Format(*known, self.header, frozenset(self.na))
 
 
+#: What the help says of each option, by its name, or by command and name.
+_HELP = {
+    "read": "how DATA is written, where it is not found out: format=csv delimiter=; "
+    "decimal=, encoding=latin-1 header=no na=-999 dates=day",
+    "force": "overwrite files that are there already",
+    "json": "print the result as JSON, for programs",
+    "debug": "show the traceback of an error",
+    "data": "CSV, TSV, Parquet, Arrow, LIBSVM, .npz or .npy file, or -",
+    "target": "the class, two or more (LIBSVM: label; .npz: y)",
+    "drop": "leave these out",
+    "one_hot": "text: one column of 0 and 1 per category; auto: all text",
+    "log": "take logarithms; errors become shares of the value",
+    "limits": "read <0.5 or >100 as an interval with its error; bare: in all",
+    "id": "names the rows where they are listed; no feature",
+    "weight_column": "how much each row counts, a factor on C",
+    "missing": "rows that lack a number: leave them out (default, up to a tenth of "
+    "all), fill in the median, or stop",
+    "radius": "every row by R, in the units of the data; 0.1std: standard deviations "
+    "of each feature; multiples of errors, scales or radii where those are given",
+    "radius_column": "each row by what this column says",
+    "noise": "l2: a distance (default), linf: each feature up to the radius, l1: their "
+    "sum; a file: name and scale of each feature (columns name, scale)",
+    "errors": "each value by its error, in columns named suffix:_err, prefix:e_, "
+    "infix:_err or auto, or in a FILE; then box for tolerances, and absent=exact, "
+    "median, share:0.05 or drop where an error is absent or no error",
+    "replicates": "rows with the same entry are measurements of one sample",
+    "confidence": "how surely a radius from scales or replicates covers the noise, and "
+    "a certain verdict holds (default: 0.95)",
+    "standardize": "scale features for training; noise and model stay in units",
+    "C": "price of errors (default: 1); auto: a grid",
+    "norm_penalty": "price of weights; with --noise linf fewer features have one "
+    "(default: 0)",
+    "ramp": "labels may be wrong: below this margin ≤ 0 a row counts no further "
+    "(bare: -1)",
+    "class_weight": "rare classes count as much",
+    "tol": "relative gap to prove (default: 0.0001)",
+    "seed": "of the folds (default: 0)",
+    "model": "measured: learn which true values the errors and gaps leave likely, and "
+    "give every row a verdict; a radius then counts posterior deviations",
+    "suspects": "CSV of all rows that look mislabelled; needs --ramp",
+    "score_radius": "choose what is most accurate under the worst noise of this radius",
+    "folds": "of the cross-validation (default: 5; 0: none)",
+    "memory": "read DATA in pieces and hold no more than this, such as 2GB: numbers "
+    "without gaps, no accuracy, no report",
+    "out": "model file (.wideberth), or -",
+    "report": "report (.html)",
+    "path C": "prices of errors (default: a grid)",
+    "points": "values of C in the grid (default: 30)",
+    "path out": "CSV to write (default: print)",
+    "weights": "add weights and intercept, in the units of the data",
+    "apply model": "file written by wideberth fit",
+    "apply data": "file with the rows, or -",
+    "apply errors": "where DATA has its errors, as in fit (default: as in training)",
+    "apply confidence": "how surely a certain verdict holds (default: as in training)",
+    "apply id": "names the rows in the output (default: row)",
+    "apply out": "CSV to write (default: print)",
+    "apply memory": "never hold more than this, such as 500MB; rows are read a few at "
+    "a time in any case, but for LIBSVM and .npy files",
+    "scores": "add the score of each class (of the second of two)",
+    "certify target": "the class (default: as in training)",
+    "certify radius_column": "the radius of each row (default: as in training)",
+    "curve": "CSV for the curve of certified accuracy",
+    "at": "radii of that curve (default: from 0 to where hardly a row is left)",
+    "quick": "a part of the grid, about a minute",
+    "repeats": "time every fit N times (1 if --quick, else 3)",
+    "jobs": "processes for what is not timed (one per core, at most 4)",
+    "reproduce out": "folder for the report (default: reproduction)",
+}
+
+
 # -- fields of dataclasses -------------------------------------------------------------
 
 
-def _option(default, group: str, about: str, metavar: str = "", **settings) -> Any:
+def _option(default, group: str, metavar: str = "", **settings) -> Any:
     """A field that is an option; `convert` reads all its words at once."""
     if default is False:
         settings["action"] = "store_true"
     elif metavar:
         settings["metavar"] = metavar
-    told = {"group": group, "help": about.replace("%", "%%"), **settings}
-    return field(default=default, metadata=told)
+    return field(default=default, metadata={"group": group, **settings})
 
 
-def _columns(group: str, about: str, nargs: str = "+") -> Any:
+def _columns(nargs: str = "+") -> Any:
     """Several columns; None where it is not given, for those that may be given bare."""
     none = () if nargs == "+" else None
-    return _option(none, group, about, "COL", nargs=nargs, action="extend")
-
-
-def _place(about: str) -> Any:
-    return field(metadata={"help": about})
+    return _option(none, _COLUMNS, "COL", nargs=nargs, action="extend")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
     """How a table is read, and how results are given."""
 
-    reading: Reading = _option(  # noqa: RUF009
-        Reading(),
-        _RESULTS,
-        "how DATA is written, where it is not found out: format=csv delimiter=; "
-        "decimal=, encoding=latin-1 header=no na=-999 dates=day",
-        "KEY=VALUE",
-        nargs="+",
-        action="extend",
-        convert=Reading.read,
-        name="--read",
-    )
-    force: bool = _option(False, _RESULTS, "overwrite files that are there already")
-    json: bool = _option(False, _RESULTS, "print the result as JSON, for programs")
-    debug: bool = _option(False, _RESULTS, "show the traceback of an error")
+    read: Reading = _option(  # noqa: RUF009
+        *(Reading(), _RESULTS, "KEY=VALUE"),
+        nargs="+", action="extend", convert=Reading.read,
+    )  # fmt: skip
+    force: bool = _option(False, _RESULTS)
+    json: bool = _option(False, _RESULTS)
+    debug: bool = _option(False, _RESULTS)
 
     #: Endings that the names of results may have, by the option that names them.
     _endings: ClassVar[dict[str, tuple[str, ...]]] = {"out": (".csv", ".txt")}
@@ -358,99 +417,36 @@ class TrainingOptions(TableOptions):
     """The rows, how far they may be off, and what is done to them."""
 
     usage = "DATA --target COL"
-    data: str = _place("CSV, TSV, Parquet, Arrow, LIBSVM, .npz or .npy file, or -")
-    target: str | None = _option(
-        None, _COLUMNS, "the class, two or more (LIBSVM: label; .npz: y)", "COL"
-    )
-    drop: tuple[str, ...] = _columns(_COLUMNS, "leave these out")
-    one_hot: tuple[str, ...] = _columns(
-        _COLUMNS, "text: one column of 0 and 1 per category; auto: all text"
-    )
-    id: str | None = _option(
-        None, _COLUMNS, "names the rows where they are listed; no feature", "COL"
-    )
-    weight_column: str | None = _option(
-        None, _COLUMNS, "how much each row counts, a factor on C", "COL"
-    )
-    missing: str | None = _option(
-        None,
-        _COLUMNS,
-        "rows that lack a number: leave them out (default, up to a tenth of all), fill "
-        "in the median, or stop",
-        choices=("drop", "median", "error"),
-    )
-    radius: Radii = _option(  # noqa: RUF009
-        Radii(),
-        _OFF,
-        "every row by R, in the units of the data; 0.1std: standard deviations of each "
-        "feature; multiples of errors, scales or radii where those are given",
-        "R,…",
-        type=Radii.read,
-    )
-    radius_column: str | None = _option(
-        None, _OFF, "each row by what this column says", "COL"
-    )
+    data: str
+    target: str | None = _option(None, _COLUMNS, "COL")
+    drop: tuple[str, ...] = _columns()
+    one_hot: tuple[str, ...] = _columns()
+    log: tuple[str, ...] = _columns()
+    limits: tuple[str, ...] | None = _columns("*")
+    id: str | None = _option(None, _COLUMNS, "COL")
+    weight_column: str | None = _option(None, _COLUMNS, "COL")
+    missing: str | None = _option(None, _COLUMNS, choices=("drop", "median", "error"))
+    radius: Radii = _option(Radii(), _OFF, "R,…", type=Radii.read)  # noqa: RUF009
+    radius_column: str | None = _option(None, _OFF, "COL")
     noise: NoiseGiven = _option(  # noqa: RUF009
-        NoiseGiven(),
-        _OFF,
-        "l2: a distance (default), linf: each feature up to the radius, l1: their sum; "
-        "a file: name and scale of each feature (columns name, scale)",
-        "SHAPE|FILE",
-        nargs="+",
-        convert=NoiseGiven.read,
+        NoiseGiven(), _OFF, "SHAPE|FILE", nargs="+", convert=NoiseGiven.read
     )
     errors: ErrorsGiven | None = _option(  # noqa: RUF009
-        None,
-        _OFF,
-        "each value by its error, in columns named suffix:_err, prefix:e_, infix:_err "
-        "or auto, or in a FILE; then box for tolerances, and absent=exact, median, "
-        "share:0.05 or drop where an error is absent or no error",
-        "HOW",
-        nargs="+",
-        convert=ErrorsGiven.read,
+        None, _OFF, "HOW", nargs="+", convert=ErrorsGiven.read
     )
-    replicates: str | None = _option(
-        None, _OFF, "rows with the same entry are measurements of one sample", "COL"
-    )
-    confidence: float | None = _option(
-        None,
-        _OFF,
-        "how surely a radius from scales or replicates covers the noise, and a certain "
-        "verdict holds (default: 0.95)",
-        "P",
-        type=_share,
-    )
-    standardize: bool = _option(
-        False, _TRAINING, "scale features for training; noise and model stay in units"
-    )
-    C: tuple[float, ...] = _option(
-        (1.0,), _TRAINING, "price of errors (default: 1); auto: a grid", "X,…",
-        type=_prices,
-    )  # fmt: skip
+    replicates: str | None = _option(None, _OFF, "COL")
+    confidence: float | None = _option(None, _OFF, "P", type=_share)
+    standardize: bool = _option(False, _TRAINING)
+    C: tuple[float, ...] = _option((1.0,), _TRAINING, "X,…", type=_prices)
     norm_penalty: tuple[float, ...] = _option(
-        (0.0,),
-        _TRAINING,
-        "price of weights; with --noise linf fewer features have one (default: 0)",
-        "S,…",
-        type=_numbers(_from_0),
+        (0.0,), _TRAINING, "S,…", type=_numbers(_from_0)
     )
     ramp: tuple[float, ...] = _option(
-        (),
-        _TRAINING,
-        "labels may be wrong: below this margin ≤ 0 a row counts no further "
-        f"(bare: {_USUAL_RAMP:g})",
-        "A,…",
-        nargs="?",
-        const=(_USUAL_RAMP,),
-        type=_ramps,
+        (), _TRAINING, "A,…", nargs="?", const=(_USUAL_RAMP,), type=_ramps
     )
-    class_weight: str | None = _option(
-        None, _TRAINING, "rare classes count as much", choices=("balanced",)
-    )
-    tol: float = _option(
-        1e-4, _TRAINING, "relative gap to prove (default: 0.0001)", "X", type=_positive
-    )
-    seed: int = _option(0, _TRAINING, "of the folds (default: 0)", "N", type=_natural)
+    class_weight: str | None = _option(None, _TRAINING, choices=("balanced",))
+    tol: float = _option(0.0001, _TRAINING, "X", type=_positive)
+    seed: int = _option(0, _TRAINING, "N", type=_natural)
 
     def _mistakes(self) -> Iterator[str]:
         yield from self._roles()
@@ -476,6 +472,8 @@ class TrainingOptions(TableOptions):
                 "--norm-penalty beside --errors needs boxes, whose norm all rows "
                 f"share; leave it out, or write --errors {self.errors.where} box."
             )
+        if self.limits is not None and "--errors" not in given and given:
+            yield f"--limits gives values errors, and {given[0]} another shape."
         covering = self.confidence is not None and self.noise.scales is not None
         if covering and self.radius.values:
             yield (
@@ -492,7 +490,7 @@ class TrainingOptions(TableOptions):
             "--id": [self.id],
             "--weight-column": [self.weight_column],
             "--one-hot": [name for name in self.one_hot if name != AUTO],
-            "--read dates": self.reading.dates,
+            "--read dates": self.read.dates,
             "--drop": self.drop,
         }
         roles: dict[str, str] = {}
@@ -518,6 +516,11 @@ class TrainingOptions(TableOptions):
     @property
     def measured(self) -> bool:
         """Whether true values are learned from errors and gaps (`--model measured`)."""
+        return False
+
+    @property
+    def learns(self) -> bool:
+        """Whether --model measured could take the place of what is asked for."""
         return False
 
     @property
@@ -552,18 +555,19 @@ class TrainingOptions(TableOptions):
             parts = ([n] if n in known else n.split(",") for n in given)
             return tuple(name for part in parts for name in part)
 
-        one_hot, drop = split(self.one_hot), split(self.drop)
+        one_hot, drop, log = map(split, (self.one_hot, self.drop, self.log))
+        limits = None if self.limits is None else split(self.limits)
         if AUTO in one_hot:
-            aside = {*self.beside(), *drop, *self.reading.dates, *one_hot}
+            aside = {*self.beside(), *drop, *self.read.dates, *one_hot}
             found = reader.text_columns(reader.others(aside))
             one_hot = (*(name for name in one_hot if name != AUTO), *found)
-        return replace(self, one_hot=one_hot, drop=drop)
+        return replace(self, one_hot=one_hot, drop=drop, log=log, limits=limits)
 
     def with_target(self) -> Self:
         """Return these options with the usual target of the format if none is given."""
         if self.target is not None:
             return self
-        kind = self.reading.format or kind_of(self.data)
+        kind = self.read.format or kind_of(self.data)
         if kind not in _TARGETS:
             raise UsageError("say which column holds the class: --target COL.")
         return replace(self, target=_TARGETS[kind])
@@ -572,7 +576,10 @@ class TrainingOptions(TableOptions):
 # -- the commands ----------------------------------------------------------------------
 
 #: Options of `fit` that need the whole table in memory.
-_WHOLE = ("report", "standardize", "replicates", "one_hot", "suspects", "id")
+_WHOLE = (
+    *("report", "standardize", "replicates", "one_hot", "suspects", "id"),
+    *("log", "limits"),
+)
 #: Options that say otherwise than by standard errors how far rows may be off, or how
 #: exactly to train, which is settled there.
 _NOT_MEASURED = (
@@ -592,36 +599,13 @@ class FitOptions(TrainingOptions):
     summary = "train a model on a table and report on it"
     epilog = _EXIT_CODES
 
-    model: str = _option(
-        "robust",
-        _OFF,
-        "measured: learn which true values the errors and gaps leave likely, and give "
-        "every row a verdict; a radius then counts posterior deviations",
-        choices=("robust", "measured"),
-    )
-    suspects: str | None = _option(
-        None, _RESULTS, "CSV of all rows that look mislabelled; needs --ramp", "FILE"
-    )
-    score_radius: float | None = _option(
-        None,
-        _TRAINING,
-        "choose what is most accurate under the worst noise of this radius",
-        "R",
-        type=_from_0,
-    )
-    folds: int = _option(
-        5, _TRAINING, "of the cross-validation (default: 5; 0: none)", "N",
-        type=_natural,
-    )  # fmt: skip
-    memory: str | None = _option(
-        None,
-        _TRAINING,
-        "read DATA in pieces and hold no more than this, such as 2GB: numbers without "
-        "gaps, no accuracy, no report",
-        "SIZE",
-    )
-    out: str | None = _option(None, _RESULTS, "model file (.wideberth), or -", "FILE")
-    report: str | None = _option(None, _RESULTS, "report (.html)", "FILE")
+    model: str = _option("robust", _OFF, choices=("robust", "measured"))
+    suspects: str | None = _option(None, _RESULTS, "FILE")
+    score_radius: float | None = _option(None, _TRAINING, "R", type=_from_0)
+    folds: int = _option(5, _TRAINING, "N", type=_natural)
+    memory: str | None = _option(None, _TRAINING, "SIZE")
+    out: str | None = _option(None, _RESULTS, "FILE")
+    report: str | None = _option(None, _RESULTS, "FILE")
 
     _endings: ClassVar[dict[str, tuple[str, ...]]] = {
         "out": (".wideberth",),
@@ -691,15 +675,22 @@ class FitOptions(TrainingOptions):
     def measured(self) -> bool:
         return self.model == "measured"
 
-    def trusting(self) -> Self:
-        """The same for a model that trusts every label and has no norm penalty."""
-        return replace(self, norm_penalty=(0.0,), ramp=(), suspects=None)
+    @property
+    def learns(self) -> bool:
+        others = (*_NOT_MEASURED, "ramp", "memory")
+        return not (any(self._given(others)) or self.radius.std)
 
     def ordinary(self, C: float = 1.0, score_radius: float | None = None) -> Self:
         """The same for an ordinary SVM with this C, or for choosing one by a score."""
-        prices = () if score_radius is not None else (C,)
-        trusting = replace(self.trusting(), radius=Radii(std=self.radius.std))
-        return replace(trusting, C=prices, score_radius=score_radius)
+        return replace(
+            self,
+            C=() if score_radius is not None else (C,),
+            radius=Radii(std=self.radius.std),
+            norm_penalty=(0.0,),
+            ramp=(),
+            suspects=None,
+            score_radius=score_radius,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -726,16 +717,10 @@ examples:
 
 {_EXIT_CODES}"""
 
-    C: tuple[float, ...] = _option(
-        (), _TRAINING, "prices of errors (default: a grid)", "X,…", type=_prices
-    )
-    points: int = _option(
-        30, _TRAINING, "values of C in the grid (default: 30)", "N", type=_count
-    )
-    out: str | None = _option(None, _RESULTS, "CSV to write (default: print)", "FILE")
-    weights: bool = _option(
-        False, _RESULTS, "add weights and intercept, in the units of the data"
-    )
+    C: tuple[float, ...] = _option((), _TRAINING, "X,…", type=_prices)
+    points: int = _option(30, _TRAINING, "N", type=_count)
+    out: str | None = _option(None, _RESULTS, "FILE")
+    weights: bool = _option(False, _RESULTS)
 
     def _mistakes(self) -> Iterator[str]:
         yield from super()._mistakes()
@@ -757,30 +742,13 @@ class ApplyOptions(TableOptions):
     """A model, the data, and what tells its rows apart."""
 
     usage = "MODEL DATA"
-    model: str = _place("file written by wideberth fit")
-    data: str = _place("file with the rows, or -")
-    errors: str | None = _option(
-        None, _OFF, "where DATA has its errors, as in fit (default: as in training)",
-        "HOW",
-    )  # fmt: skip
-    confidence: float | None = _option(
-        None,
-        _OFF,
-        "how surely a certain verdict holds (default: as in training)",
-        "P",
-        type=_share,
-    )
-    id: str | None = _option(
-        None, _COLUMNS, "names the rows in the output (default: row)", "COL"
-    )
-    out: str | None = _option(None, _RESULTS, "CSV to write (default: print)", "FILE")
-    memory: str | None = _option(
-        None,
-        _RESULTS,
-        "never hold more than this, such as 500MB; rows are read a few at a time in "
-        "any case, but for LIBSVM and .npy files",
-        "SIZE",
-    )
+    model: str
+    data: str
+    errors: str | None = _option(None, _OFF, "HOW")
+    confidence: float | None = _option(None, _OFF, "P", type=_share)
+    id: str | None = _option(None, _COLUMNS, "COL")
+    out: str | None = _option(None, _RESULTS, "FILE")
+    memory: str | None = _option(None, _RESULTS, "SIZE")
 
     def _mistakes(self) -> Iterator[str]:
         yield from super()._mistakes()
@@ -817,9 +785,7 @@ examples:
 
 {_EXIT_CODES}"""
 
-    scores: bool = _option(
-        False, _RESULTS, "add the score of each class (of the second of two)"
-    )
+    scores: bool = _option(False, _RESULTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -847,22 +813,10 @@ examples:
 
 {_EXIT_CODES}"""
 
-    target: str | None = _option(
-        None, _COLUMNS, "the class (default: as in training)", "COL"
-    )
-    radius_column: str | None = _option(
-        None, _OFF, "the radius of each row (default: as in training)", "COL"
-    )
-    curve: str | None = _option(
-        None, _RESULTS, "CSV for the curve of certified accuracy", "FILE"
-    )
-    at: tuple[float, ...] = _option(
-        (),
-        _RESULTS,
-        "radii of that curve (default: from 0 to where hardly a row is left)",
-        "R,…",
-        type=_numbers(_from_0),
-    )
+    target: str | None = _option(None, _COLUMNS, "COL")
+    radius_column: str | None = _option(None, _OFF, "COL")
+    curve: str | None = _option(None, _RESULTS, "FILE")
+    at: tuple[float, ...] = _option((), _RESULTS, "R,…", type=_numbers(_from_0))
 
     _endings = dict.fromkeys(("out", "curve"), (".csv", ".txt"))
 
@@ -881,17 +835,10 @@ class ReproduceOptions:
     summary = "run the experiments of the screening paper on its data"
     epilog = ""
 
-    quick: bool = _option(False, "", "a part of the grid, about a minute")
-    repeats: int | None = _option(
-        None, "", "time every fit N times (1 if --quick, else 3)", "N", type=_count
-    )
-    jobs: int | None = _option(
-        None, "", "processes for what is not timed (one per core, at most 4)", "N",
-        type=_count,
-    )  # fmt: skip
-    out: str = _option(
-        "reproduction", "", "folder for the report (default: reproduction)", "DIR"
-    )
+    quick: bool = _option(False, "")
+    repeats: int | None = _option(None, "", "N", type=_count)
+    jobs: int | None = _option(None, "", "N", type=_count)
+    out: str = _option("reproduction", "", "DIR")
 
 
 _COMMANDS = (FitOptions, PredictOptions, CertifyOptions, PathOptions, ReproduceOptions)
@@ -976,8 +923,7 @@ def _converted(options: Any, name: str, value: Any) -> Any:
         try:
             return about["convert"](value)
         except argparse.ArgumentTypeError as error:
-            option = about.get("name", f"--{name}")
-            raise argparse.ArgumentTypeError(f"argument {option}: {error}") from None
+            raise argparse.ArgumentTypeError(f"argument --{name}: {error}") from None
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -991,6 +937,7 @@ def _add_command(added, options: Any) -> _Parser:
         epilog=options.epilog,
     )
     parser.set_defaults(options=options)
+    family = "apply" if issubclass(options, ApplyOptions) else ""
     groups: dict[str, Any] = {"": parser}
     wanted = {one.metadata.get("group") for one in fields(options)}
     for title, example in _GROUPS.items():
@@ -998,12 +945,13 @@ def _add_command(added, options: Any) -> _Parser:
             shown = f"wideberth {example}" if options is FitOptions else None
             groups[title] = parser.add_argument_group(title, shown)
     for one in fields(options):
-        about = dict(one.metadata)
-        group = groups[about.pop("group", "")]
-        name = about.pop("name", f"--{one.name.replace('_', '-')}")
-        about.pop("convert", None)
+        settings = {k: v for k, v in one.metadata.items() if k != "convert"}
+        group = groups[settings.pop("group", "")]
+        keys = (f"{options.command} {one.name}", f"{family} {one.name}", one.name)
+        settings["help"] = next(_HELP[key] for key in keys if key in _HELP)
         if one.default is MISSING:
-            parser.add_argument(one.name, metavar=one.name.upper(), **about)
+            parser.add_argument(one.name, metavar=one.name.upper(), **settings)
         else:  # what is not given is left out: the dataclass has the default
-            group.add_argument(name, dest=one.name, default=argparse.SUPPRESS, **about)
+            name = f"--{one.name.replace('_', '-')}"
+            group.add_argument(name, default=argparse.SUPPRESS, **settings)
     return parser

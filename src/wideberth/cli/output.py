@@ -12,18 +12,17 @@ import shutil
 import stat
 import sys
 import tempfile
-import textwrap
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
 from wideberth.cli.errors import UserError
+from wideberth.cli.result import FoldShares, Gain
 from wideberth.data.files import Staged, uninterrupted
 
-#: Characters of a bar that shows how much is done.
-_BAR = 20
 #: Bytes of a table that wait in memory until all of it is there (a choice).
 _SMALL = 1 << 24
 #: What is written to a file: text, bytes, or a stream of them.
@@ -232,14 +231,38 @@ def say(text: str) -> None:
     write_all([("-", (text + "\n").encode(encoding, "replace"))], force=True)
 
 
-def wrapped(heading: str, text: str) -> str:
-    """Lines of a width that reads well, indented below a heading.
+def aligned(lines: Iterable[tuple[str, str | TextTable]]) -> str:
+    """Headings, and beside each its text or its table, in lines that read well."""
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
 
-    None begins or ends within a number and its error.
-    """
-    whole, bound = text.replace(" ± ", "\xa0±\xa0"), " " * len(heading)
-    lines = textwrap.wrap(whole, 88 - len(heading), break_on_hyphens=False)
-    return (heading + f"\n{bound}".join(lines)).replace("\xa0", " ")
+    def columns(table: TextTable) -> Grid:
+        inside = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        for place, heading in enumerate(table.headings):
+            justify = "left" if place in table.texts else "right"
+            inside.add_column(Text(heading), justify=justify, vertical="bottom")
+        for row in table.rows:
+            inside.add_row(*map(Text, row))
+        return inside
+
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column(min_width=9, no_wrap=True)
+    grid.add_column()
+    for heading, told in lines:
+        grid.add_row(heading, Text(told) if isinstance(told, str) else columns(told))
+    stream = io.StringIO()
+    Console(file=stream, width=88, color_system=None).print(grid)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table for a terminal; the columns at `texts` are aligned to the left."""
+
+    headings: list[str]
+    rows: list[list[str]]
+    texts: tuple[int, ...] = (0,)
 
 
 def warn(text: str) -> None:
@@ -248,48 +271,55 @@ def warn(text: str) -> None:
 
 
 class Progress:
-    """One line on standard error that says what is going on, if it is a terminal.
-
-    Where the number of steps is known it has a bar, and from the time that the steps
-    took so far it tells how long the others will take.
-    """
+    """One line on standard error that says what is going on, if it is a terminal."""
 
     def __init__(self, quiet: bool = False):
-        self.on = not quiet and sys.stderr is not None and sys.stderr.isatty()
-        self.begin(1)
+        terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.on = not quiet and terminal and find_spec("rich") is not None
+        self._steps = self._done = 0
 
     def __enter__(self) -> Progress:
+        if self.on:
+            from rich import progress
+            from rich.console import Console
+
+            self._line = progress.Progress(
+                progress.TextColumn("{task.description}", markup=False),
+                progress.BarColumn(20),
+                progress.TimeRemainingColumn(),
+                console=Console(stderr=True),
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._line.start()
+            self._task = self._line.add_task("")
         return self
 
     def __exit__(self, *_) -> None:
-        self.show("", "")
-
-    def show(self, text: str, end: str = " …") -> None:
-        """Replace the line."""
         if self.on:
-            print(f"\r\x1b[K{text}", end=end, file=sys.stderr, flush=True)
+            self._line.stop()
+
+    def show(self, text: str, done: int = 0, of: int | None = None) -> None:
+        """Replace the line; the bar shows the share that is done, where it is known."""
+        if self.on:
+            self._line.update(
+                self._task, description=text, completed=done, total=of, refresh=True
+            )
 
     def begin(self, steps: int) -> None:
         """Count so many steps, and time, from here."""
-        self._began, self._steps, self._done = time.monotonic(), steps, 0
+        self._steps, self._done = steps, 0
+        if self.on:
+            self._line.reset(self._task, total=steps)
 
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
         """Show that a step is under way, which is done at the end of the block."""
-        self.bar(text, self._done, self._steps)
+        self.show(text, self._done, self._steps)
         yield
         self._done += 1
-
-    def bar(self, text: str, done: int, of: int) -> None:
-        """Show the share that is done, and how long the rest will take."""
-        full, seconds = _BAR * done // of, time.monotonic() - self._began
-        left = f", {duration(seconds / done * (of - done))} left" if done else ""
-        self.show(f"[{'#' * full}{'.' * (_BAR - full)}] {text}{left}")
-
-    def gap(self, label, point: dict) -> None:
-        """Show how near the optimum a point is proven to be, and of which class."""
-        share = small_share(min(point["gap"] / max(point["primal"], 1e-300), 1.0))
-        self.show(f"training, {label}: within {share} of the optimum")
 
     def reading(self, name: str) -> Callable[[int, int | None], None]:
         """What shows how many rows of a file are read."""
@@ -297,10 +327,8 @@ class Progress:
 
         def watch(done: int, of: int | None) -> None:
             rows = f"reading {name}, {whole(done)}"
-            if of is None:
-                self.show(f"{rows} rows")
-            else:
-                self.bar(f"{rows} of {whole(of)} rows", done, of)
+            total = "" if of is None else f" of {whole(of)}"
+            self.show(f"{rows}{total} rows", done, of)
 
         return watch
 
@@ -335,15 +363,14 @@ def with_error(value: float, error: float, sign: str = "") -> tuple[str, str]:
     return with_minus(f"{rounded:{sign}.{digits}f}"), f"{error:.{digits}f}"
 
 
-def duration(seconds: float) -> str:
-    """Write a time, roughly."""
-    if seconds < 90:
-        return f"{math.ceil(seconds)} s"
-    return (
-        f"{math.ceil(seconds / 60)} min"
-        if seconds < 5400
-        else f"{seconds / 3600:.1f} h"
-    )
+def points(gain: Gain) -> str:
+    """Write a gain with its standard error, in percentage points."""
+    return " ± ".join(with_error(100 * gain.mean, 100 * gain.error, "+"))
+
+
+def spread(shares: FoldShares) -> str:
+    """Write the mean of shares over folds with their standard deviation."""
+    return " ± ".join(with_error(100 * shares.mean, 100 * shares.std)) + " %"
 
 
 def whole(value: int) -> str:

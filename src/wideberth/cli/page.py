@@ -1,323 +1,284 @@
-"""The report of a fit: one page for a scientist, from the plain data of the result."""
+"""The report of a fit: `page.html` shows the result; here are its figures and lists."""
 
 from __future__ import annotations
 
+import math
 import re
-from html import escape
-from importlib.resources import files
-from string import Template
 
+from markupsafe import Markup, escape
+
+from wideberth.cli import output
+from wideberth.cli.advice import count_suspects, tell_ending, tell_left_out
 from wideberth.cli.output import number, percent, whole
-from wideberth.cli.page_accuracy import accuracy_section
-from wideberth.cli.page_flips import flips_section
-from wideberth.cli.page_parts import (
-    FOLDED,
-    SHOWN,
-    draw_figure,
-    folded,
-    section,
-    table,
+from wideberth.cli.result import Choice, Evaluation, FitResult, NoiseFacts, ProblemFacts
+from wideberth.data.errors import counted, listed
+from wideberth.report.page import (
+    MARKERS,
+    SERIES,
+    TEXT,
+    Figure,
+    draw_panel,
+    drawing,
+    plain_ticks,
+    render,
 )
-from wideberth.cli.page_proof import proof
-from wideberth.cli.page_suspects import suspects_section
-from wideberth.cli.page_verdicts import verdict_sections
-from wideberth.report.figures import MARKERS, SERIES, TEXT, plain_ticks
-from wideberth.report.html import definitions, document
 
+#: Number of features and suspects that are shown; other features follow folded up.
+_SHOWN = 25
+#: Number of features beyond which the page leaves them out, lest it grow unwieldy.
+_FOLDED = 1000
+#: Number of the colour, and the line, of each model in turn.
+_LINES = ((1, "-"), (3, "--"), (4, ":"))
 _MISSING = {
     "drop": "rows with one are left out",
     "median": "filled in with the median of the column",
     "error": "not allowed",
-    "model": "known as far as the other values of the row tell",
+    "measured": "known as far as the other values of the row tell",
 }
 
 
-def fit_page(result: dict) -> str:
-    """Return the whole document; `page.html` has what it says of every fit."""
-    title = f"A classifier of {result['data']['target']}"
-    parts = {
-        "title": escape(title),
-        "verdict": _verdict(result["worth"]),
-        "lead": _lead(result),
-        "advice": section("Worth knowing", _advice(result["warnings"])),
-        "asked": _asked(result),
-        "data": _data(result),
-        "classes": _classes(result["data"]["classes"]),
-        "errors": _errors(result),
-        "scales": _scales(result),
-        "suspects": suspects_section(result),
-        "accuracy": accuracy_section(result),
-        "flips": flips_section(result),
-        "verdicts": verdict_sections(result),
-        "choice": section("The choice of C", _choice(result)),
-        "rule": _rule(result),
-        "weights": _weights(result),
-        **proof(result),
-        "command": escape(result["origin"]["command"]),
-        "origin": _origin(result),
+def fit_page(result: FitResult) -> str:
+    """Return the whole document."""
+    found, model = result.evaluation, result.model
+    effects = model.effects(result.data.spread)
+    kept = [name for name in effects if name not in {*model.left_out}]
+    order = sorted(kept, key=lambda name: -max(map(abs, effects[name])))
+    filters = {
+        **{"number": number, "percent": percent, "whole": whole},
+        **{"points": output.points, "spread": output.spread},
+        **{"small_share": output.small_share, "options": _with_options},
+        **{"tell_left_out": tell_left_out, "tell_ending": tell_ending},
+        "count_suspects": count_suspects,
+        "sentence": lambda text: f"{text[0].upper()}{text[1:]}.",
+        "listed": lambda names: listed(names, _SHOWN),
     }
-    template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    return document(title, Template(template).substitute(parts))
+    return render(
+        __package__,
+        "page.html",
+        filters,
+        title=f"A classifier of {result.data.target}",
+        result=result,
+        shown=_SHOWN,
+        folded_at=_FOLDED,
+        infinite=math.inf,
+        limit=_limit,
+        critical=_critical(result.training.problems, result.uncertainty),
+        curves=found and found.radii and _noise_curves(found, result.uncertainty),
+        choice_curves=result.choice and _choice_curves(result.choice),
+        chosen=result.choice and _chosen(result.choice),
+        effects=effects,
+        order=order,
+        largest=max((abs(e) for own in effects.values() for e in own), default=0.0),
+        weight_headings=_weight_headings(model.scores_for),
+        asked_for=_asked(result),
+        data_facts=_data(result),
+        origin=_origin(result),
+    )
 
 
-# -- parts of the page -----------------------------------------------------------------
-
-
-def _with_options(text: str) -> str:
+def _with_options(text: str) -> Markup:
     """Text in which options are set apart, so that no line breaks within them."""
-    return re.sub(r"--[a-z]+(-[a-z]+)*", r"<code>\g<0></code>", escape(text))
+    marked = re.sub(r"--[a-z]+(-[a-z]+)*", r"<code>\g<0></code>", str(escape(text)))
+    return Markup(marked)
 
 
-def _verdict(worth: dict) -> str:
-    """The verdict set off from its numbers; a number and its error stay together."""
-    verdict, numbers = map(_with_options, (worth["verdict"], worth["numbers"]))
-    numbers = numbers.replace(" ± ", "&nbsp;±&nbsp;")
-    return f"<strong>{verdict}</strong> {numbers}"
+# -- lists -----------------------------------------------------------------------------
 
 
-def _lead(result: dict) -> str:
-    """How right it is, in a sentence."""
-    found, noise = result["evaluation"], ""
-    if found is None:
-        return "How accurate it is on new rows was not measured."
-    best = next(iter(found["models"].values()))
-    if result["uncertainty"]["asked"] is not None:
-        at = "within the radius of the row"
-        if not result["uncertainty"]["per_row"]:
-            at = f"of radius {number(result['uncertainty']['asked'])}"
-        share = f"<strong>{percent(best['certified']['mean'])}</strong>"
-        share = f"in {share}" if found["measure"] == "accuracy" else share
-        noise = f", and {share} whatever noise {at} does to the values"
-    if found["measure"] != "accuracy":
-        return (
-            f"On rows it had not seen, the {found['measure']} of the model, the mean "
-            "over the classes of the share of rows it has right, was "
-            f"<strong>{percent(best['accuracy']['mean'])}</strong>{noise}. Always "
-            f"naming one class has {percent(found['majority'])}."
+def _asked(result: FitResult) -> list[tuple[str, str]]:
+    asked, noise, model = result.request, result.uncertainty, result.model
+    features = counted(len(result.data.features), "feature")
+    pairs = [("Predict", f"{result.data.target} from {features}")]
+    pairs.append(("Noise", noise.story))
+    if noise.per_row:
+        ends = f"from {number(noise.smallest)} to {number(noise.largest)}"
+        half = (
+            "" if noise.median is None else f", half of them below {noise.median:.4g}"
         )
-    return (
-        "On rows it had not seen, the model was right in "
-        f"<strong>{percent(best['accuracy']['mean'])}</strong> of cases{noise}. Always "
-        f"naming the most common class is right in {percent(found['majority'])}."
-    )
-
-
-def _advice(warnings: list[dict]) -> str:
-    kinds = ["serious" if one["serious"] else "note" for one in warnings]
-    lines = [
-        f'<li class="{kind}">{_with_options(one["text"])}</li>\n'
-        for kind, one in zip(kinds, warnings, strict=True)
-    ]
-    return f'<ul class="advice">\n{"".join(lines)}</ul>' if lines else ""
-
-
-def _asked(result: dict) -> str:
-    asked, noise = result["request"], result["uncertainty"]
-    about = (
-        f"{result['data']['target']} from {len(result['data']['features'])} features"
-    )
-    pairs = [("Predict", about), ("Noise", noise["story"])]
-    if noise["per_row"]:
-        low, half, high = (number(noise[k]) for k in ("smallest", "median", "largest"))
-        about = f"from {low} to {high}, half of them below {half}"
-        pairs.append(("Radii of the rows", about))
-    scaled = asked["standardize"] or asked["missing"] == "model"
-    scaled = "standardised for training" if scaled else "as given"
-    C, price = result["model"]["C"], result["model"]["norm_penalty"]
-    pairs.append(("C, the price of errors", f"{number(C)} ({asked['C_from']})"))
-    if price > 0:
-        pairs.append(("Norm penalty, the price of weights", number(price)))
-    if result["model"]["ramp"] is not None:
-        level = number(result["model"]["ramp"])
+        pairs.append(("Radii of the rows", ends + half))
+    pairs.append(("C, the price of errors", f"{number(model.C)} ({asked.C_from})"))
+    if model.norm_penalty > 0:
+        price = number(model.norm_penalty)
+        pairs.append(("Norm penalty, the price of weights", price))
+    if model.ramp is not None:
+        level = number(model.ramp)
         about = f"may be wrong: a row whose margin is below {level} counts no further"
         pairs.append(("Labels", about))
+    scaled = asked.standardize or result.verdicts is not None
     pairs += [
-        ("Features", scaled),
-        ("Missing values", _MISSING[asked["missing"]]),
-        ("Classes", asked["weights"]),
+        ("Features", "standardised for training" if scaled else "as given"),
+        ("Missing values", _MISSING[asked.missing]),
+        ("Classes", asked.weights),
     ]
-    if asked["dropped"]:
-        pairs.append(("Columns left out", ", ".join(asked["dropped"])))
-    return definitions(pairs)
+    if asked.dropped:
+        pairs.append(("Columns left out", ", ".join(asked.dropped)))
+    return pairs
 
 
-def _data(result: dict) -> str:
-    data, noise = result["data"], result["uncertainty"]
-    holes = [f"{name} ({n})" for name, n in data["missing_values"].items()]
+def _data(result: FitResult) -> list[tuple[str, str]]:
+    data, noise = result.data, result.uncertainty
+    holes = [f"{name} ({n})" for name, n in data.missing_values.items()]
     pairs = [
-        ("Source", result["source"]["name"]),
-        ("Rows read", whole(data["rows_read"])),
-        ("Rows without a label", whole(data["rows_without_label"])),
-        ("Rows left out, values missing", whole(data["rows_dropped"])),
-        ("Rows used", whole(data["rows_used"])),
+        ("Source", result.source.name),
+        ("Rows read", whole(data.rows_read)),
+        ("Rows without a label", whole(data.rows_without_label)),
+        ("Rows left out, values missing", whole(data.rows_dropped)),
+        ("Rows used", whole(data.rows_used)),
         ("Missing values", ", ".join(holes) if holes else "none"),
     ]
-    if "samples" in noise:
-        once = noise["samples_measured_once"]
-        about = f"{noise['samples']} from {noise['readings']} measurements"
+    if noise.samples is not None:
+        once = noise.samples_measured_once
+        about = f"{noise.samples} from {noise.readings} measurements"
         pairs.append(("Samples", about + (f", {once} measured once" if once else "")))
-    return definitions(pairs)
+    return pairs
 
 
-def _classes(counts: dict) -> str:
-    total = sum(counts.values())
-    columns = {"class": "text", "rows": "count", "share": "share"}
-    lines = ((name, n, n / total) for name, n in counts.items())
-    return table("Rows of each class", columns, lines)
-
-
-def _scales(result: dict) -> str:
-    features, noise = result["data"]["features"], result["uncertainty"]["scales"]
-    shown = ("mean", "std", "min", "max")
-    kinds = (*shown, *(["noise of size 1"] if noise else []))
-    columns = {"feature": "text", **dict.fromkeys(kinds, "number")}
-    lines = [
-        [
-            one["name"],
-            *(one[key] for key in shown),
-            *([noise[one["name"]]] if noise else []),
-        ]
-        for one in features[:FOLDED]
+def _origin(result: FitResult) -> list[tuple[str, object]]:
+    return [
+        ("Data, SHA-256", result.source.sha256),
+        *((f"Data, {name}", value) for name, value in result.source.details.items()),
+        ("Random seed", result.request.seed),
+        *result.origin.versions.items(),
+        *result.origin.machine.items(),
+        ("Written", result.origin.time),
     ]
-    heading = "Scales of the features, in raw units"
-    return folded(heading, len(features), columns, lines)
 
 
-def _errors(result: dict) -> str:
-    """Errors beside the spread of each feature, the largest share first."""
-    errors = result["uncertainty"].get("errors")
-    if errors is None:
-        return ""
-    spread = {f["name"]: f["std"] for f in result["data"]["features"]}
-    shares = {n: e / spread[n] if spread[n] > 0 else 0.0 for n, e in errors.items()}
-    order = sorted(shares, key=lambda name: -shares[name])
-    columns = {"feature": "text", "median error": "number", "std": "number"}
-    columns["error as share of std"] = "share"
-    lines = [[name, errors[name], spread[name], shares[name]] for name in order]
-    heading = "Errors beside the spread of each feature"
-    parts = [f"<h3>{heading}</h3>", table(heading, columns, lines[:SHOWN])]
-    if rest := lines[SHOWN:FOLDED]:
-        parts.append(folded("Errors of the others", len(lines), columns, rest))
-    return "\n".join(parts)
+def _weight_headings(labels: list[str]) -> list[str]:
+    if len(labels) == 1:
+        return ["feature", "weight", "per std", "effect"]
+    pairs = ((f"weight, {label}", f"per std, {label}") for label in labels)
+    return ["feature", *(heading for pair in pairs for heading in pair)]
 
 
-def _choice(result: dict) -> str:
-    choice, sought = result["choice"], result["request"]["score_radius"]
-    if choice is None:
-        return ""
-    by = "as measured"
-    if sought is not None:
-        by = f"under the worst noise, radius {sought:g}"
-    chosen = [f"C = {number(choice['C'])}"]
-    if len(choice["factors"]) > 1:
-        chosen.append(f"{choice['unit']} {choice['factor']:g}")
-    if len(tried := choice.get("norm_penalties", ())) > 1:
-        among = ", ".join(f"{one:g}" for one in tried)
-        chosen.append(f"norm penalty {choice['norm_penalty']:g} (of {among})")
-    if len(tried := choice.get("ramps", ())) > 1:
-        among = ", ".join(f"{one:g}" for one in tried)
-        chosen.append(f"ramp {choice['ramp']:g} (of {among})")
-    about = (
-        f"{' and '.join(chosen)} had the best {choice['measure']} {by}, "
-        f"{percent(choice['score'])} on average over {choice['folds']} folds. "
-        "The choice is made anew in every fold of the accuracies above, so that they "
-        "do not flatter it."
-    )
-    return f"<p>{about}</p>\n{_choice_curves(choice)}"
-
-
-def _rule(result: dict) -> str:
-    model, value = result["model"], "value"
-    if result["verdicts"] is not None:
-        value = "true value, as far as errors and the other values let it be known,"
-    if len(model["scores_for"]) > 1:
-        return (
-            f"For each class multiply each {value} by its weight, and add the products "
-            "and the constant. The highest score wins."
-        )
-    low, high = map(escape, model["classes"])
-    return (
-        f"Multiply each {value} by its weight, add the products and "
-        f"{number(model['intercepts'][0])}. A positive score means "
-        f"<strong>{high}</strong>, any other <strong>{low}</strong>."
-    )
-
-
-def _weights(result: dict) -> str:
-    model, scores = result["model"], result["model"]["scores_for"]
-    binary = len(scores) == 1
-    spread = {f["name"]: f["std"] for f in result["data"]["features"]}
-    effects = {
-        name: [w * spread[name] for w in weights]
-        for name, weights in model["coefficients"].items()
+def _chosen(choice: Choice) -> list[str]:
+    """What was chosen, from what."""
+    chosen = [f"C = {number(choice.C)}"]
+    if len(choice.factors) > 1:
+        chosen.append(f"{choice.unit} {choice.factor:g}")
+    others = {
+        "norm penalty": (choice.norm_penalty, choice.norm_penalties),
+        "ramp": (choice.ramp, choice.ramps),
     }
-    left_out = model["left_out"]
-    kept = [name for name in effects if name not in {*left_out}]
-    order = sorted(kept, key=lambda name: -max(map(abs, effects[name])))
-    largest = max((abs(e) for es in effects.values() for e in es), default=0.0)
-    columns = {"feature": "text"}
-    for label in scores:
-        of = "" if binary else f", {label}"
-        columns |= {f"weight{of}": "number", f"per std{of}": "number"}
-    if binary:
-        columns["effect"] = "bar"
-
-    def line(name: str) -> list:
-        pairs = zip(model["coefficients"][name], effects[name], strict=True)
-        values = [value for pair in pairs for value in pair]
-        return [name, *values, *([(effects[name][0], largest)] if binary else [])]
-
-    told = f"<p>{len(kept)} of {len(effects)} features have a weight.</p>"
-    parts = [told] if left_out else []
-    parts.append(table("Weights", columns, map(line, order[:SHOWN])))
-    if not binary:
-        constants = zip(scores, map(number, model["intercepts"]), strict=True)
-        parts.append(f"<h3>Constants</h3>\n<dl>{definitions(constants)}</dl>")
-    if rest := order[SHOWN:FOLDED]:
-        lines = map(line, rest)
-        parts.append(folded("The other features", len(order), columns, lines))
-    if left_out:
-        names = ([name] for name in left_out[:FOLDED])
-        heading = "Features without a weight"
-        parts.append(folded(heading, len(left_out), {"feature": "text"}, names))
-    return "\n".join(parts)
+    for name, (value, tried) in others.items():
+        if len(tried) > 1:
+            among = ", ".join(f"{one:g}" for one in tried)
+            chosen.append(f"{name} {value:g} (of {among})")
+    return chosen
 
 
-def _origin(result: dict) -> str:
-    origin, source = result["origin"], result["source"]
-    return definitions(
-        [
-            ("Data, SHA-256", source["sha256"]),
-            *((f"Data, {name}", value) for name, value in source["details"].items()),
-            ("Random seed", result["request"]["seed"]),
-            *origin["versions"].items(),
-            *origin["machine"].items(),
-            ("Written", origin["time"]),
-        ]
+# -- sentences -------------------------------------------------------------------------
+
+
+def _critical(problems: list[ProblemFacts], noise: NoiseFacts) -> str:
+    """Say what the critical radius is, of the class that is lost first."""
+    if any(problem.limits is None for problem in problems):
+        return ""
+    lost = [problem for problem in problems if problem.limits[1] < math.inf]
+    if not lost:
+        return (
+            "There is none: features without noise tell the classes apart, however "
+            "large the noise of the others is."
+        )
+    first, of = min(lost, key=lambda problem: problem.limits[0]), "It"
+    if len(problems) > 1:
+        of = f"For the class {first.class_}, the first to be lost, it"
+    where = f"is {_limit(first, noise)[0]} {noise.unit}"
+    if first.critical_factor is not None and not noise.per_row:
+        where += f", {_between(first.limits)} times the radius trained with"
+    return (
+        f"{of} {where}. Noise of that size covers all that separates the classes, and "
+        "the best model ignores the features. A radius should stay well below."
     )
+
+
+def _limit(problem: ProblemFacts, noise: NoiseFacts) -> tuple[str, float | str]:
+    """The critical radius of a problem, as it is shown and as it is sorted by."""
+    low, high = problem.limits
+    if high == math.inf:
+        return "none", "Infinity"
+    if problem.critical_factor is None:
+        return _between(problem.limits), low
+    if noise.per_row:
+        return f"{_between(problem.limits)} × that of the row", low
+    return _between(problem.limits, noise.largest), low
+
+
+def _between(bounds: tuple[float, float], unit: float = 1.0) -> str:
+    low, high = (number(unit * bound) for bound in bounds)
+    return low if bounds[1] - bounds[0] <= 0.01 * bounds[1] else f"{low} to {high}"
 
 
 # -- figures ---------------------------------------------------------------------------
 
 
-def _choice_curves(choice: dict) -> str:
-    chosen = choice["factors"].index(choice["factor"])
-    others = [k for k in range(len(choice["factors"])) if k != chosen]
+def _figure(name, title, caption, draw, label, legend) -> Figure:
+    """A figure of one panel."""
+    with drawing():
+        panel = draw_panel(name, "", draw, (4.8, 3.1), label)
+    return Figure(name, title, caption, [panel], legend, wide=True)
+
+
+def _noise_curves(found: Evaluation, noise: NoiseFacts) -> Figure:
+    radii, names = found.radii, list(found.called.values())
+    curves = [model.curve for model in found.models.values()]
+
+    def draw(axes) -> None:
+        for (k, style), curve in zip(_LINES, curves, strict=False):
+            colour = SERIES[k - 1]
+            if curve is curves[0]:
+                band = {"color": colour, "alpha": 0.15, "lw": 0}
+                axes.fill_between(radii, curve.low, curve.high, **band)
+            axes.plot(radii, curve.mean, color=colour, ls=style)
+        axes.axhline(found.majority, color=TEXT, lw=0.8, ls=":")
+        if noise.asked:
+            axes.axvline(noise.asked, color=TEXT, lw=0.8)
+        axes.set(
+            xlabel=f"radius of the worst noise, {noise.unit}",
+            ylabel=f"{found.measure} whatever the noise",
+            xlim=(0, radii[-1]),
+            ylim=(0, 1.02),
+        )
+
+    upright = (
+        "the median radius of the rows" if noise.per_row else "the radius asked for"
+    )
+    upright = f"The upright line is {upright}, and the" if noise.asked else "The"
+    caption = (
+        "The share of unseen rows that stay right under every change of that size"
+        f"{', in the mean over the classes' if found.balanced else ''}. The band spans "
+        f"the folds of this model. {upright} dotted line is what always naming the "
+        f"{'same' if found.balanced else 'most common'} class achieves."
+    )
+    told = []
+    for name, curve in zip(names, curves, strict=True):
+        pairs = list(zip(curve.mean, radii, strict=True))[::15]
+        shares = [f"{percent(share)} at {number(radius)}" for share, radius in pairs]
+        told.append(f"{name}: {', '.join(shares)}")
+    label = "Certified accuracy as the radius grows. " + "; ".join(told)
+    legend = [(k, name) for (k, _), name in zip(_LINES, names, strict=False)]
+    title = f"{found.measure.capitalize()} as the noise grows"
+    return _figure("certified", title, caption, draw, label, legend)
+
+
+def _choice_curves(choice: Choice) -> Figure:
+    chosen = choice.factors.index(choice.factor)
+    others = [k for k in range(len(choice.factors)) if k != chosen]
     shown = sorted([chosen, *others[: len(SERIES) - 1]])
 
     def draw(axes) -> None:
         for colour, marker, k in zip(SERIES, MARKERS, shown, strict=False):
             line = {"color": colour, "marker": marker, "markersize": 3}
-            axes.plot(choice["Cs"], choice["scores"][k], **line)
-        axes.axvline(choice["C"], color=TEXT, lw=0.8)
-        judged = f"mean {choice['measure']} over the folds"
+            axes.plot(choice.Cs, choice.scores[k], **line)
+        axes.axvline(choice.C, color=TEXT, lw=0.8)
+        judged = f"mean {choice.measure} over the folds"
         axes.set(xscale="log", xlabel="C", ylabel=judged)
         plain_ticks(axes.xaxis)
 
-    best = max(choice["scores"][chosen])
-    title = f"{choice['measure'].capitalize()} over C"
-    label = f"{title}. The best is {percent(best)} at C {number(choice['C'])}."
-    names = [f"{choice['unit']} {choice['factors'][k]:g}" for k in shown]
+    best = max(choice.scores[chosen])
+    title = f"{choice.measure.capitalize()} over C"
+    label = f"{title}. The best is {percent(best)} at C {number(choice.C)}."
+    names = [f"{choice.unit} {choice.factors[k]:g}" for k in shown]
     legend = list(enumerate(names, 1)) if len(shown) > 1 else []
     about = "The upright line is the choice."
-    return draw_figure("choice-of-C", title, about, draw, label, legend)
+    return _figure("choice-of-C", title, about, draw, label, legend)

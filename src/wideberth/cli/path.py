@@ -7,16 +7,14 @@ import numpy as np
 from wideberth._path import path
 from wideberth.cli import output
 from wideberth.cli.errors import blamed_on_data
-from wideberth.cli.measured import warn_undeclared
 from wideberth.cli.options import PathOptions
-from wideberth.cli.reading import training_data
 from wideberth.cli.tables import Opened
 from wideberth.cli.training import preparation
+from wideberth.cli.uncertainty import training_data, warn_undeclared
 from wideberth.data.errors import counted
 from wideberth.estimators.moves import linear_map
-from wideberth.estimators.one_vs_rest import OneVsRest
 from wideberth.estimators.pipeline import carry_noise
-from wideberth.estimators.training_data import RowsInMemory
+from wideberth.estimators.training import TrainingRows
 from wideberth.results import PathPoint
 
 _COLUMNS = (
@@ -49,9 +47,13 @@ def _table(
         noise = carry_noise(noise, prepare, rows.X)
     else:
         bars = bars.carried(linear_map(prepare, rows.X))
-    data = RowsInMemory(prepare.transform(rows.X), rows.y, rows.weights)
-    problems = OneVsRest.of(data, options.class_weight)
-    several = len(problems.positives) > 1
+    data = TrainingRows.of(
+        prepare.transform(rows.X),
+        rows.y,
+        rows.weights,
+        class_weight=options.class_weight,
+    )
+    several = len(data.positives) > 1
     told_of = [*_COLUMNS, *(("ramp", "left_out") if options.doubts_labels else ())]
     headings = [*(["class"] if several else []), *told_of]
     if given.per_row:  # then models differ by the factor on the radii
@@ -62,13 +64,13 @@ def _table(
         origin = prepare.transform(np.zeros((1, rows.X.shape[1])))[0]
     radii = np.array(given.factors)
     lines = []
-    for place in problems.positives:
+    for place in data.positives:
         label = data.labels[place]
         progress.show(f"training models of {label}" if several else "training")
         with blamed_on_data():
             found = path(
                 data.X,
-                problems.signs(data, place),
+                data.signs(place),
                 Cs=options.C or options.points,
                 radii=radii if given.per_row else given.radius * radii,
                 radius=given.radius if given.per_row else None,
@@ -77,7 +79,7 @@ def _table(
                 error_shape=options.error_shape,
                 **_levels("norm_penalty", "norm_penalties", options.norm_penalty),
                 **_levels("ramp", "ramps", options.ramp),
-                sample_weight=problems.weights(data),
+                sample_weight=data.factored_weight,
                 tol=options.tol,
                 random_state=options.seed,
                 quiet=True,

@@ -14,50 +14,23 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from wideberth.cli.errors import UserError, blamed_on_data
-from wideberth.cli.evaluation import Contest, Predicted, tuned_Cs
-from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
-from wideberth.cli.options import FitOptions, TrainingOptions
+from wideberth.cli.evaluation import Contest, Held, tuned_Cs
+from wideberth.cli.options import FitOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
+from wideberth.cli.result import Choice, Evaluation
 from wideberth.cli.training import FEW_ROWS, FOLDS, fit_model, fold_count, measure
-from wideberth.cli.uncertainty import Uncertainty, one_radius
+from wideberth.cli.uncertainty import (
+    Uncertainty,
+)
 from wideberth.data.errors import quoted
-from wideberth.data.table import Table
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.measurement.goodness import lacks
-from wideberth.noise import Posteriors
-
-
-def of_population(
-    options: TrainingOptions,
-    errors: ErrorColumns | None,
-    table: Table,
-    rows: PreparedRows,
-) -> tuple[PreparedRows, Uncertainty]:
-    """Rows whose true values are to be learned, with the standard errors there are."""
-    if not isinstance(rows.X, np.ndarray):
-        raise UserError("sparse data has no gaps; leave out --model measured.")
-    facts: dict = {"errors": None, "exact": [], "errors_filled_in": 0}
-    known, cells = "the values alone, which count as exact", None
-    if errors is not None:
-        errors, both, facts = training_cells(errors, table, rows, options)
-        cells = errors.standard(both)
-        where, exact = tell_columns(errors, facts["exact"])
-        known = f"the values and their standard errors, in {where}{exact}"
-    learned = f"true values, learned from {known}"
-    radius, unit, factors = one_radius(options, Posteriors.default_radius)
-    size = "in units of" if unit else f"{radius:g} times"
-    story = f"{size} the posterior standard deviation of {learned}"
-    if not (unit or radius):
-        story = f"none beside the doubt about {learned}"
-    facts |= {"unit": "in posterior standard deviations", "shape": "ellipsoid"}
-    given = Uncertainty(radius, "l2", story, facts, unit, factors)
-    return rows, replace(given, errors=errors, cells=cells)
 
 
 def fit_measured(
     options: FitOptions, given: Uncertainty, X, y, cells, weights=None
-) -> tuple[MeasuredSVC, dict | None, list[str]]:
+) -> tuple[MeasuredSVC, Choice | None, list[str]]:
     """Fit to values with standard errors, if they have any, and gaps.
 
     Returns the model, how it was chosen, and what it had to say on the way.
@@ -84,17 +57,17 @@ def fit_measured(
     if not options.chooses:
         return model, None, notes
     scores = model.cv_scores_.mean(axis=-1).T
-    choice = {
-        "C": model.C_,
-        "factor": factors[int(np.argmax(np.equal(model.radii, model.radius_)))],
-        "score": float(scores.max()),
-        "Cs": list(model.Cs),
-        "factors": factors,
-        "scores": scores.tolist(),
-        "folds": folds,
-        "measure": measure(options),
-        "unit": "radius" if given.unit_radius else "radius ×",
-    }
+    choice = Choice(
+        C=model.C_,
+        factor=factors[int(np.argmax(np.equal(model.radii, model.radius_)))],
+        score=float(scores.max()),
+        Cs=list(model.Cs),
+        factors=factors,
+        scores=scores.tolist(),
+        folds=folds,
+        measure=measure(options),
+        unit="radius" if given.unit_radius else "radius ×",
+    )
     model.cv = None  # splitters are no part of a model file
     return model, choice, notes
 
@@ -116,7 +89,7 @@ def raw_weights(model: MeasuredSVC) -> tuple[np.ndarray, np.ndarray]:
 
 def evaluate_measured(
     options: FitOptions, rows: PreparedRows, given: Uncertainty, progress: Progress
-) -> dict | None:
+) -> Evaluation | None:
     """Cross-validated accuracy, and that of SVMs which ignore errors.
 
     Gaps count as medians there. None where no folds are wanted, or some class has too
@@ -128,33 +101,26 @@ def evaluate_measured(
     X, y, cells = rows.X, rows.y, given.cells
     plain = replace(options, model="robust", missing="median", standardize=True)
     ignored = Uncertainty(0.0, "l2", "")
-    certain = np.zeros(len(y), dtype=bool)
 
-    def own(train: np.ndarray, test: np.ndarray) -> tuple[Predicted, float]:
+    def own(train: np.ndarray, test: np.ndarray) -> tuple[Held, float]:
         _check_values(X[train], rows)
         learnt, seen = (None, None) if cells is None else (cells[train], cells[test])
         model, choice, _ = fit_measured(
             options, given, X[train], y[train], learnt, rows.weights_of(train)
         )
         verdict = model.verdict(X[test], X_err=seen)
-        certain[test] = verdict.certain
-        return (verdict.label, None), choice["C"] if choice else options.one_C
+        said = Held(verdict.label, sure=verdict.certain)
+        return said, choice.C if choice else options.one_C
 
-    def ordinary(C: float, train: np.ndarray, test: np.ndarray) -> Predicted:
+    def ordinary(C: float, train: np.ndarray, test: np.ndarray) -> Held:
         asked, weights = plain.ordinary(C), rows.weights_of(train)
         model, *_ = fit_model(asked, ignored, X[train], y[train], 0.0, None, weights)
-        return model.predict(X[test]), None
+        return Held(model.predict(X[test]))
 
     progress.show("tuning C of the ordinary SVM")
     tuned = tuned_Cs(plain, ignored, rows, contest)
-    contest.hold("measured", own, ordinary, tuned["Cs"], progress)
-    right, certain = contest.labels["measured"] == contest.y, certain[contest.rows]
-    return contest.described(None, tuned) | {
-        "verdicts": {
-            "certain": _accuracy_of(right[certain]),
-            "doubtful": _accuracy_of(right[~certain]),
-        },
-    }
+    contest.hold("measured", own, ordinary, tuned, progress)
+    return contest.evaluated(None, tuned)
 
 
 def _check_values(X: np.ndarray, rows: PreparedRows) -> None:
@@ -167,9 +133,3 @@ def _check_values(X: np.ndarray, rows: PreparedRows) -> None:
             f"cross-validation has none; leave it out with --drop {quoted(name)}, "
             "or do without the folds, --folds 0."
         )
-
-
-def _accuracy_of(right: np.ndarray) -> dict:
-    """How many rows, and the share of them that is right; None of none."""
-    share = float(right.mean()) if right.size else None
-    return {"rows": len(right), "accuracy": share}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,17 +11,16 @@ import scipy.sparse as sp
 
 from wideberth.cli import output
 from wideberth.cli.errors import UserError, blamed_on_data, located
-from wideberth.cli.measured import ErrorColumns, errors_to_apply
 from wideberth.cli.model import Model, open_model
 from wideberth.cli.options import ApplyOptions, PredictOptions
 from wideberth.cli.prepare import feature_holes
-from wideberth.cli.verdicts import verdict_columns
+from wideberth.cli.uncertainty import ErrorColumns, errors_to_apply
 from wideberth.data import Request
 from wideberth.data.errors import agree, counted, listed, quoted
-from wideberth.data.files import explained
-from wideberth.data.memory import chunk_bytes, parse_bytes, room
+from wideberth.data.files import chunk_bytes, explained, parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import AT_ONCE, Reader, Table
+from wideberth.estimators.verdict import Verdict
 from wideberth.noise import ErrorBars
 
 
@@ -103,6 +102,19 @@ class Applied:
             summary["certain"] = (summary["certain"] or 0) + self.certain
 
 
+def verdict_columns(verdict: Verdict, features: Sequence[str]) -> dict[str, list]:
+    """What is said of every row beside its class, by heading."""
+    return {
+        "margin": verdict.margin.tolist(),
+        "spread": verdict.spread.tolist(),
+        "chance": verdict.chance.tolist(),
+        "verdict": ["certain" if sure else "doubtful" for sure in verdict.certain],
+        "runner_up": verdict.runner_up.tolist(),
+        "remeasure": [features[j] if j >= 0 else None for j in verdict.remeasure],
+        "share": verdict.share.tolist(),
+    }
+
+
 def apply_model(
     model: Model,
     options: ApplyOptions,
@@ -143,7 +155,7 @@ def _opened(options: ApplyOptions) -> tuple[Reader, int]:
             room(options.memory)
             limit = parse_bytes(options.memory)
     size = AT_ONCE if limit is None else chunk_bytes(limit)
-    reader = open_reader(options.data, options.reading.as_format(), limit)
+    reader = open_reader(options.data, options.read.as_format(), limit)
     for remark in reader.remarks:
         output.warn(remark)
     return reader, size
@@ -165,6 +177,7 @@ def _request(
         ),
         features=model.columns.numeric,
         dates=model.columns.dates,
+        limits=tuple(model.columns.limits),
         optional=frozenset([model.target, model.radius_column or model.target]),
     )
 
@@ -195,26 +208,35 @@ def _applied(
     unanswered: _Unanswered,
 ) -> Applied:
     """Rows of a table with their classes, and verdicts of models that give them."""
-    measured = model.errors is not None
+    measured = model.errors is not None or bool(model.columns.logs)
+    if model.columns.limits:
+        model.columns.fill_limits(table)
     X = model.columns.encode(table, gaps=model.gives_verdicts, dense=measured)
     usable = np.ones(table.n, dtype=bool)
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
             usable &= ~hole
     unanswered.note(table, ~usable, "lack a value")
+    impossible = model.columns.without_logarithm(X)
+    unanswered.note(table, impossible & usable, "have no logarithm")
+    usable &= ~impossible
     bars = standard = None
     if errors is not None:
         with located(options.data):
-            cells = errors.cells(table, model.columns, options.reading.as_format())
+            cells = errors.cells(table, model.columns, options.read.as_format())
         cells = errors.filled(cells, X, model.columns)
         lacking = errors.holes(cells)
         unanswered.note(table, lacking & usable, "lack an error")
         usable &= ~lacking
         cells = tuple(map(np.nan_to_num, cells))
+        X, cells = model.columns.take_logs(X, cells, errors.shape == "box")
+        cells = tuple(map(np.nan_to_num, cells))
         if model.gives_verdicts:
             standard = errors.standard(cells)
         else:
             bars = errors.sets(cells, X)
+    else:
+        X = model.columns.take_logs(X)[0]
     for name, counts in model.columns.unseen(table).items():
         unanswered.unseen.setdefault(name, Counter()).update(counts)
     first = table.start + 1

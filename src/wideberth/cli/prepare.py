@@ -8,18 +8,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.options import TrainingOptions
 from wideberth.data.delimited import looks_like_number
-from wideberth.data.errors import listed, quoted
+from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.table import Table, check_names
+from wideberth.errors import from_limits
 from wideberth.noise.reading import read_errors
 
 #: Largest number of different values that a column may hold whatever they are; beyond
@@ -37,24 +39,27 @@ _TRUTH = {"true": True, "false": False}
 class Columns:
     """How features are made from columns: numbers first, then one 0/1 per category.
 
-    `dates` are those of the numbers that are days.
+    `dates` are those of the numbers that are days, of `logs` the logarithm is taken,
+    and `limits` has the least and the largest value that a limit of detection leaves
+    open, for the columns that have any.
     """
 
     numeric: tuple[str, ...]
     categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     dates: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    limits: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def found_in(
         cls,
         table: Table,
-        one_hot: Iterable[str],
-        dates: tuple[str, ...] = (),
+        options: TrainingOptions,
         gaps: bool = True,
     ) -> Columns:
         """Take the categories that occur in a table; with `gaps` also "missing"."""
         categories = {}
-        for name in one_hot:
+        for name in options.one_hot:
             texts = set(table.texts[name].tolist())
             levels = sorted(texts - {None})
             if not levels:
@@ -69,7 +74,11 @@ class Columns:
             if gaps and None in texts and _NO_VALUE not in levels:
                 levels.append(_NO_VALUE)
             categories[name] = tuple(levels)
-        columns = cls(tuple(table.names), categories, dates)
+        numeric, dates = tuple(table.names), options.read.dates
+        if absent := [name for name in options.log if name not in numeric]:
+            raise UserError(f"--log {absent[0]}: it is no column of numbers.")
+        limits = {name: _ends(table, name) for name in table.bounds}
+        columns = cls(numeric, categories, dates, options.log, limits)
         check_names(columns.features, "with --one-hot it")
         return columns
 
@@ -78,6 +87,50 @@ class Columns:
         """Names of the features, in order."""
         levels = (f"{name}={v}" for name, vs in self.categories.items() for v in vs)
         return (*self.numeric, *levels)
+
+    def fill_limits(self, table: Table, shape: str = "ellipsoid") -> np.ndarray:
+        """Give limits of detection the middle of their interval; return the errors."""
+        errors = np.zeros((table.n, len(self.features)))
+        for name in [name for name in self.limits if name in table.bounds]:
+            j, (low, high) = self.numeric.index(name), self.limits[name]
+            lower, upper = table.bounds[name]
+            censored = ~np.isnan(lower)
+            lower = np.where(np.isneginf(lower), np.minimum(low, upper), lower)
+            upper = np.where(np.isposinf(upper), np.maximum(high, lower), upper)
+            column, own = from_limits(
+                np.nan_to_num(table.X[:, [j]]),
+                censored=censored[:, None],
+                low=np.nan_to_num(lower)[:, None],
+                high=np.nan_to_num(upper)[:, None],
+                error_shape=shape,
+            )
+            table.X[censored, j] = column[censored, 0]
+            errors[censored, j] = own[censored, 0]
+        return errors
+
+    def without_logarithm(self, X) -> np.ndarray:
+        """Which rows have a value ≤ 0 in a column of `logs`."""
+        at = [self.numeric.index(name) for name in self.logs]
+        return (X[:, at] <= 0).any(axis=1) if at else np.zeros(X.shape[0], dtype=bool)
+
+    def take_logs(self, X: np.ndarray, cells: tuple = (), box: bool = False) -> tuple:
+        """X and its lower and upper errors, for columns of `logs` their logarithms.
+
+        A standard error becomes the share of the value, σ/x; the ends of a box are
+        those of its logarithms.
+        """
+        if not self.logs:
+            return X, cells
+        X, cells = X.copy(), tuple(side.copy() for side in cells)
+        for name in self.logs:
+            j = self.numeric.index(name)
+            x = X[:, j].copy()
+            with np.errstate(all="ignore"):
+                for side, sign in zip(cells, (-1, 1), strict=False):
+                    share = side[:, j] / x
+                    side[:, j] = sign * np.log1p(sign * share) if box else share
+                X[:, j] = np.log(x)
+        return X, cells
 
     @property
     def n_indicators(self) -> int:
@@ -190,6 +243,19 @@ class PreparedRows:
         """The weights of some of them; None where all count the same."""
         return None if self.weights is None else self.weights[rows]
 
+    def take(self, sound: np.ndarray) -> PreparedRows:
+        """Those of them where `sound` is True; the others count as left out."""
+        gone = int((~sound).sum())
+        facts = self.facts | {
+            "rows_dropped": self.facts["rows_dropped"] + gone,
+            "rows_used": self.facts["rows_used"] - gone,
+        }
+        weights = self.weights_of(np.flatnonzero(sound))
+        return replace(
+            self, X=self.X[sound], y=self.y[sound], kept=self.kept[sound],
+            facts=facts, weights=weights,
+        )  # fmt: skip
+
     def pieces(self, radius, bars, shape: str) -> Iterator[tuple]:
         """Features, labels, radii and sets of as many rows as are held at a time."""
         if self.y is not None:
@@ -225,7 +291,10 @@ def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
     missing = None if options.measured else options.missing or "drop"
     aside = [c for c in (options.replicates, options.radius_column) if c is not None]
     gaps = missing != "error"
-    columns = Columns.found_in(table, options.one_hot, options.reading.dates, gaps)
+    columns = Columns.found_in(table, options, gaps)
+    if columns.limits:
+        columns.fill_limits(table)
+    _refuse_logarithms(table, columns)
     labelled = ~_lacking(table, target)
     if not labelled.any():
         raise UserError(f"the target column {quoted(target)} is empty in every row.")
@@ -249,14 +318,17 @@ def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
             "them in with --missing median, or leave such columns out with --drop."
         )
     kept, categories = np.flatnonzero(keep), _holes(table, columns.categories)
-    measured = options.errors is not None or options.measured
+    measured = options.errors is not None or options.measured or bool(columns.logs)
     X = columns.encode(table, gaps=options.measured, dense=measured)
     numbers = (hole for name, hole in holes.items() if name not in columns.categories)
     filled = sum(int(hole[keep].sum()) for hole in numbers)
+    dropped = int((labelled & ~keep).sum())
+    if options.missing is None and 10 * dropped > int(labelled.sum()):
+        raise _many_dropped(options, holes, dropped, table.n)
     facts = row_counts(
         table.n,
         unlabelled=int((~labelled).sum()),
-        dropped=int((labelled & ~keep).sum()),
+        dropped=dropped,
         missing={
             name: int(hole.sum())
             for name, hole in (holes | categories | needed).items()
@@ -269,6 +341,54 @@ def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
     weights = _weights(table, options.weight_column, kept)
     return PreparedRows(
         X if keep.all() else X[kept], y, columns, facts, kept, None, weights
+    )
+
+
+def _ends(table: Table, name: str) -> tuple[float, float]:
+    """The least and the largest that limits of detection in a column leave open.
+
+    The least is 0, or the smallest value where that is negative. The largest is the
+    largest value, or twice the largest limit where that is more.
+    """
+    lower, upper = table.bounds[name]
+    known = table.X[:, list(table.names).index(name)]
+    values = [*known[~np.isnan(known)], *lower[np.isfinite(lower)]]
+    values += upper[np.isfinite(upper)].tolist()
+    top = 2 * float(np.max(lower[np.isfinite(lower)], initial=0.0))
+    return min(0.0, *values), max(top, *values)
+
+
+def _refuse_logarithms(table: Table, columns: Columns) -> None:
+    """Name the rows of a column to take logarithms of whose values are not positive."""
+    for name in columns.logs:
+        bad = np.flatnonzero(table.X[:, columns.numeric.index(name)] <= 0)
+        if bad.size:
+            rows = ", ".join(map(table.where, bad[:3].tolist()))
+            more = ", …" if bad.size > 3 else ""
+            raise UserError(
+                f"{counted(bad.size, 'value')} in column {quoted(name)} "
+                f"{agree(bad.size, 'is', 'are')} ≤ 0 and "
+                f"{agree(bad.size, 'has', 'have')} no logarithm ({rows}{more}); leave "
+                f"the column out of --log, or mend {agree(bad.size, 'it', 'them')}."
+            )
+
+
+def _many_dropped(
+    options: TrainingOptions, holes: dict[str, np.ndarray], dropped: int, n: int
+) -> UserError:
+    """What to do where more than a tenth of the rows lack values."""
+    most = sorted(holes, key=lambda name: -int(holes[name].sum()))
+    shown = ", ".join(
+        f"{quoted(name)} in {int(holes[name].sum())}" for name in most[:5]
+    )
+    more = f" and {len(most) - 5} more columns" if len(most) > 5 else ""
+    model = ""
+    if options.learns:
+        model = "--model measured learns from the values there are, "
+    return UserError(
+        f"{dropped} of {counted(n, 'row')} lack values and would be left out: {shown}"
+        f"{more}. --missing median fills numbers in, {model}--drop leaves a column "
+        "out, and --missing drop leaves the rows out all the same."
     )
 
 
@@ -410,3 +530,73 @@ def _whole(text: str) -> int | None:
 
 def _truth(text: str) -> bool | None:
     return _TRUTH.get(text.lower())
+
+
+class PreparedNumbers(TransformerMixin, BaseEstimator):
+    """Fills in medians and scales to variance 1, but for the last features.
+
+    Those are 0 or 1 for a category, and stay what they are. Nothing is subtracted, so
+    that a CSR matrix stays one. A free intercept makes up for it: the model is the same
+    with b less by ⟨w, mean⟩.
+
+    Parameters
+    ----------
+    n_indicators : int, default=0
+        The last features, one for each category.
+    fill : bool, default=False
+        Whether missing numbers become the median of their column.
+    scale : bool, default=False
+        Whether numbers are divided by their standard deviation, once gaps are filled.
+
+    Attributes
+    ----------
+    medians_, scales_ : arrays of shape (n_features − n_indicators,)
+        0 and 1 where nothing is filled in, or scaled because it does not vary; a column
+        without values becomes 0, and has no weight.
+    """
+
+    def __init__(self, n_indicators=0, fill=False, scale=False):
+        self.n_indicators = n_indicators
+        self.fill = fill
+        self.scale = scale
+
+    def fit(self, X, y=None):
+        """Learn medians and scales from rows."""
+        self.n_features_in_ = X.shape[1]
+        k = X.shape[1] - self.n_indicators
+        numbers = X[:, :k].toarray() if sp.issparse(X) else np.array(X[:, :k])
+        self.medians_, self.scales_ = np.zeros(k), np.ones(k)
+        if self.fill:
+            there = ~np.isnan(numbers).all(axis=0)
+            self.medians_[there] = np.nanmedian(numbers[:, there], axis=0)
+            numbers = np.where(np.isnan(numbers), self.medians_, numbers)
+        if self.scale:
+            deviation = np.nanstd(numbers, axis=0)
+            self.scales_ = np.where(deviation > 0, deviation, 1.0)
+        return self
+
+    def transform(self, X):
+        """Return the rows prepared, dense or CSR as they are."""
+        k = len(self.scales_)
+        if not sp.issparse(X):
+            made = np.array(X, dtype=np.float64)
+            made[:, :k] = self._prepared(made[:, :k], self.medians_, self.scales_)
+            return made
+        rows = sp.csr_array(X, dtype=np.float64)
+        data, numbers = rows.data.copy(), np.flatnonzero(rows.indices < k)
+        at = rows.indices[numbers]
+        data[numbers] = self._prepared(
+            data[numbers], self.medians_[at], self.scales_[at]
+        )
+        return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+    @property
+    def linear_map_(self) -> sp.csr_array:
+        """What a move of the rows becomes; read by robust pipelines."""
+        factors = np.append(1 / self.scales_, np.ones(self.n_indicators))
+        return sp.diags_array(factors, format="csr")
+
+    def _prepared(self, values, medians, scales):
+        if self.fill:
+            values = np.where(np.isnan(values), medians, values)
+        return values / scales

@@ -5,19 +5,22 @@ What is wrong with a file, its columns or its cells is said without waiting for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
 from wideberth.cli.errors import blamed_on_data
-from wideberth.cli.options import TrainingOptions
+from wideberth.cli.options import AUTO, TrainingOptions
 from wideberth.cli.output import Progress, warn
-from wideberth.data import Request
-from wideberth.data.memory import parse_bytes, room
+from wideberth.data import DataError, Request
+from wideberth.data.files import parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import Reader, Table, gap_codes
 
 if TYPE_CHECKING:
-    from wideberth.cli.measured import ErrorColumns
+    from wideberth.cli.uncertainty import ErrorColumns
 
 
 @dataclass
@@ -41,8 +44,31 @@ class Opened:
             texts=tuple(name for name in texts if name is not None),
             numbers=(*(name for name in numbers if name is not None), *known),
             dropped=(*options.drop, *self.unused),
-            dates=options.reading.dates,
+            dates=options.read.dates,
+            limits=options.limits or options.limits is not None,
         )
+
+
+def _gaps_too(opened: Opened) -> str:
+    """What a table with text will need beside --one-hot auto, in the same message."""
+    options, reader = opened.options, opened.reader
+    if options.one_hot or options.measured or options.missing is not None:
+        return ""
+    asked = replace(options, one_hot=(AUTO,))
+    opened = replace(opened, options=asked.with_columns(reader))
+    try:
+        table = read_table(reader, opened.request)
+    except DataError:
+        return ""
+    if sp.issparse(table.X):
+        return ""
+    gaps = int(np.isnan(table.X).any(axis=1).sum())
+    if 10 * gaps <= table.n:
+        return ""
+    return (
+        f" {gaps} of {table.n} rows lack numbers as well; add --missing median to fill "
+        "them in."
+    )
 
 
 def open_training_data(options: TrainingOptions) -> Opened:
@@ -53,17 +79,24 @@ def open_training_data(options: TrainingOptions) -> Opened:
         if memory is not None:
             room(memory)  # some readers read all of a file
         limit = None if memory is None else parse_bytes(memory)
-        reader = open_reader(options.data, options.reading.as_format(), limit)
+        reader = open_reader(options.data, options.read.as_format(), limit)
         opened = Opened(options.with_columns(reader), reader)
     if options.errors is not None:
-        from wideberth.cli.measured import find_error_columns
+        from wideberth.cli.uncertainty import find_error_columns
 
         found = find_error_columns(opened.options, reader.others(()))
         opened.errors, opened.unused = found
+    elif options.limits is not None:
+        from wideberth.cli.uncertainty import ErrorColumns
+
+        opened.errors = ErrorColumns({})
     if memory is None:
         with Progress(options.json) as progress:
             reader.watch = progress.reading(options.data)
-            opened.table = read_table(reader, opened.request)
+            try:
+                opened.table = read_table(reader, opened.request)
+            except DataError as error:
+                raise DataError(f"{error}{_gaps_too(opened)}") from None
         reader.remarks += gap_codes(opened.table, reader)
     for remark in reader.remarks:
         warn(remark)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,10 +12,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.options import FitOptions, TrainingOptions
-from wideberth.cli.scaling import PreparedNumbers
-from wideberth.cli.uncertainty import (
-    Uncertainty,
-)
+from wideberth.cli.prepare import PreparedNumbers
+from wideberth.cli.result import Choice
+from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
 from wideberth.estimators.moves import linear_map
 from wideberth.estimators.pipeline import (
@@ -66,11 +63,10 @@ def fit_model(
     bars: ErrorBars | None = None,
     weights=None,
     verbose: bool = False,
-    told: Callable[[Any, dict], None] | None = None,
-) -> tuple[RobustPipeline, dict | None, list[str]]:
+) -> tuple[RobustPipeline, Choice | None, list[str]]:
     """Fit to rows with one radius, or one each, and error bars and weights if any.
 
-    Data in pieces brings y, radii and weights. Certified points are `told` on the way.
+    Data in pieces brings y, radii and weights.
 
     Returns the model, how it was chosen, and what the solver had to say.
     """
@@ -81,9 +77,8 @@ def fit_model(
         if options.chooses:
             choice = _choose(options, given, X, y, radius, bars, weights)
             caught.clear()  # of models that are not chosen
-            C, radius = choice["C"], choice["factor"] * radius
-            penalty = choice["norm_penalty"]
-            ramp = choice["ramp"]
+            C, radius = choice.C, choice.factor * radius
+            penalty, ramp = choice.norm_penalty, choice.ramp
         each = radius is None or np.ndim(radius) > 0
         classifier = RobustLinearSVC(
             C=C,
@@ -94,12 +89,8 @@ def fit_model(
             ramp=ramp,
             class_weight=options.class_weight,
             tol=options.tol,
-            solver_options={
-                "random_state": options.seed,
-                "verbose": int(verbose),
-            },
+            solver_options={"random_state": options.seed, "verbose": int(verbose)},
         )
-        classifier._told = told
         if y is None:
             model = RobustPipeline.around(classifier.fit(X))
         else:
@@ -108,7 +99,6 @@ def fit_model(
             own["sample_weight"] = weights
             own = {name: value for name, value in own.items() if value is not None}
             model.fit(X, y, **{f"robustlinearsvc__{n}": v for n, v in own.items()})
-        del classifier._told
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     return model, choice, notes
 
@@ -121,7 +111,7 @@ def _choose(
     radius,
     bars: ErrorBars | None,
     weights,
-) -> dict:
+) -> Choice:
     """C, norm penalty, ramp and a factor on the radii, by cross-validation."""
     folds = fold_count(y, options.folds or FOLDS)
     if not folds:
@@ -133,21 +123,21 @@ def _choose(
     if options.doubts_labels:
         scores = scores[search.ramps_.tolist().index(search.ramp_)]
     chosen = search.norm_penalties_.tolist().index(search.norm_penalty_)
-    return {
-        "C": float(search.C_),
-        "factor": float(search.radius_),
-        "norm_penalty": float(search.norm_penalty_),
-        "ramp": float(search.ramp_) if options.doubts_labels else None,
-        "score": float(search.best_score_),
-        "Cs": search.Cs_.tolist(),
-        "factors": search.radii_.tolist(),
-        "norm_penalties": search.norm_penalties_.tolist(),
-        "ramps": search.ramps_.tolist() if options.doubts_labels else [],
-        "measure": measure(options),
-        "scores": scores[chosen].mean(axis=-1).tolist(),
-        "folds": folds,
-        "unit": "radius" if given.unit_radius else "radius ×",
-    }
+    return Choice(
+        C=float(search.C_),
+        factor=float(search.radius_),
+        score=float(search.best_score_),
+        Cs=search.Cs_.tolist(),
+        factors=search.radii_.tolist(),
+        scores=scores[chosen].mean(axis=-1).tolist(),
+        folds=folds,
+        measure=measure(options),
+        unit="radius" if given.unit_radius else "radius ×",
+        norm_penalty=float(search.norm_penalty_),
+        norm_penalties=search.norm_penalties_.tolist(),
+        ramp=float(search.ramp_) if options.doubts_labels else None,
+        ramps=search.ramps_.tolist() if options.doubts_labels else [],
+    )
 
 
 def search_grid(

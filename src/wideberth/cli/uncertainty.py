@@ -1,26 +1,398 @@
-"""How far rows may be off: a number, a column, scales, replicates, or error bars."""
+"""How far rows may be off: a number, a column, scales, replicates, or error bars.
+
+`--errors` says where the errors of values are in training, and the model keeps it: the
+tables that it is applied to later are read alike.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import os
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
-from wideberth.cli.errors import FileError, UserError
-from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
-from wideberth.cli.options import TrainingOptions
-from wideberth.cli.prepare import Columns, PreparedRows, moments
-from wideberth.data import Format, Request, open_table
-from wideberth.data.delimited import Numbers, looks_like_number
+from wideberth.cli.errors import FileError, UserError, blamed_on_data, located
+from wideberth.cli.options import TrainingOptions, is_rule
+from wideberth.cli.output import warn
+from wideberth.cli.prepare import (
+    Columns,
+    PreparedRows,
+    label_values,
+    moments,
+    row_counts,
+    training_rows,
+)
+from wideberth.cli.result import Choice
+from wideberth.cli.tables import Opened
+from wideberth.data import Format, Request, kind_of, open_table
+from wideberth.data.delimited import looks_like_number, number_of
 from wideberth.data.errors import agree, listed, quoted
-from wideberth.data.table import Table
+from wideberth.data.sources import TableSource, error_names, named_errors
+from wideberth.data.table import Plan, Table
+from wideberth.errors import columns as error_columns
+from wideberth.errors import fill
 from wideberth.measurement.radius import noise_from_replicates, radius_from_std
-from wideberth.noise import ErrorBars
+from wideberth.noise import ErrorBars, Posteriors
+from wideberth.noise.reading import SHAPES, read_errors
 from wideberth.noise.shapes import Box, CrossPolytope, Shape
 from wideberth.problem.validation import radius_or_default
+
+
+@dataclass(frozen=True)
+class ErrorColumns:
+    """Where tables keep the errors of their features.
+
+    `columns` has one column for each feature with errors, or those of lower and upper
+    errors. They are in the table itself, or under these names in a table of their own,
+    `file`. Values without an error are dealt with by the rule `missing`, which may need
+    the `medians` of the errors trained with.
+    """
+
+    columns: dict[str, list[str]]
+    shape: str = "ellipsoid"
+    file: str | None = None
+    missing: str | None = None
+    medians: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns to read beside the features."""
+        own = () if self.file is not None else self.columns.values()
+        return tuple(dict.fromkeys(name for columns in own for name in columns))
+
+    @property
+    def lopsided(self) -> bool:
+        """Whether lower and upper errors differ, so that predictions depend on them."""
+        return any(len(own) == 2 for own in self.columns.values())
+
+    def described(self) -> dict:
+        """Plain values, for a model file."""
+        return asdict(replace(self, file=None if self.file is None else ""))
+
+    @classmethod
+    def read(
+        cls, described: dict, columns: Columns, averaged: bool = False
+    ) -> ErrorColumns:
+        """What `described` wrote; a ValueError where it is something else.
+
+        Lower and upper errors may differ in boxes, and where they are `averaged`.
+        """
+        found = cls(**described)
+        own = found.columns
+        sound = (
+            own.keys() <= set(columns.numeric)
+            and all(len(names) in (1, 2) for names in own.values())
+            and all(isinstance(name, str) for names in own.values() for name in names)
+            and found.shape in SHAPES
+            and (found.shape == "box" or averaged or not found.lopsided)
+            and found.file in (None, "")
+            and (found.missing is None or is_rule(found.missing))
+            and found.medians.keys() <= own.keys()
+            and all(0 <= float(size) < np.inf for size in found.medians.values())
+        )
+        if not sound:
+            raise ValueError("not described as fit describes errors")
+        return found
+
+    def cells(
+        self, table: Table, columns: Columns, form: Format
+    ) -> tuple[np.ndarray, ...]:
+        """Lower and upper errors of all features, NaN where a value has none.
+
+        They are one and the same array unless they differ. Missing values have the
+        error 0: they stay what is filled in.
+        """
+        if sp.issparse(table.X):
+            raise UserError("sparse data has no error columns; leave out --errors.")
+        held = self.holder(table, form)
+        down = columns.fill_limits(table, self.shape)
+        limited = down > 0
+        up = down.copy() if self.lopsided else down
+        for j, feature in enumerate(columns.numeric):
+            there = ~np.isnan(table.X[:, j])
+            own = self.columns.get(feature, [])
+            for side, name in zip((down, up), own, strict=False):
+                with located(self.file) if self.file else nullcontext():
+                    errors = self._magnitudes(held.numbers[name], name != own[-1])
+                known = there & ~limited[:, j]
+                side[known, j] = errors[known]
+            if len(own) == 1:
+                up[:, j] = down[:, j]
+        return down, up
+
+    def holder(self, table: Table, form: Format) -> Table:
+        """The table with the errors."""
+        if self.file is None:
+            return table
+        request = Request(numbers=tuple(self.columns), features=())
+        form = form if kind_of(self.file) in ("csv", "tsv") else Format()
+        held, source = open_table(self.file, request, replace(form, kind=None))
+        if held.n != table.n:
+            raise FileError(
+                f"{source.name} holds errors of {held.n} rows, and the data has "
+                f"{table.n}; it must have one row of errors for each row of the data."
+            )
+        return held
+
+    def _magnitudes(self, errors: np.ndarray, lower: bool) -> np.ndarray:
+        """Errors in a column; NaN where they are negative, or zero and a rule is given.
+
+        Lower ones may all be written with a minus sign.
+        """
+        if lower and not np.any(errors > 0):
+            errors = -errors
+        bad = errors < 0
+        if self.missing is not None:
+            bad |= errors == 0
+        return np.where(bad, np.nan, errors)
+
+    def holes(self, cells: tuple) -> np.ndarray:
+        """Which rows have a value without an error, once the rule is applied."""
+        return np.isnan(cells[0] + cells[1]).any(axis=1)
+
+    def filled(self, cells: tuple, X: np.ndarray, columns: Columns) -> tuple:
+        """The errors, those that are missing by the rule."""
+        if self.missing in (None, "drop"):
+            return cells
+        known = np.nan_to_num(X)
+        if self.missing == "median":
+            usual = [self.medians.get(name, 0.0) for name in columns.features]
+            return tuple(np.where(np.isnan(side), usual, side) for side in cells)
+        share = self.missing.removeprefix("share:")
+        rule = "exact" if share == "exact" else float(share)
+        return tuple(fill(side, rule, known) for side in cells)
+
+    def sets(self, cells: tuple, X: np.ndarray) -> ErrorBars:
+        """The sets of the rows X."""
+        given = cells[0] if np.array_equal(*cells) else cells
+        return read_errors(given, self.shape, X.shape)
+
+    def standard(self, cells: tuple) -> np.ndarray:
+        """One standard error for every value: the mean of lower and upper ones."""
+        return 0.5 * (cells[0] + cells[1])
+
+
+def find_error_columns(
+    options: TrainingOptions, names: Sequence[str]
+) -> tuple[ErrorColumns, tuple[str, ...]]:
+    """Where the options say that the errors of a table with these columns are.
+
+    Also the columns that hold errors of what is no feature.
+    """
+    given = options.errors
+    assert given is not None
+    pattern = given.where
+    made = ErrorColumns({}, given.shape, missing=given.absent)
+    aside = {options.target, options.radius_column, *options.drop, *options.one_hot}
+    if is_file(pattern):
+        own = {name: [name] for name in names if name not in aside}
+        return replace(made, columns=own, file=pattern), ()
+    pairs = columns_by_name(pattern, names)
+    pairs = {k: own for k, own in pairs.items() if aside.isdisjoint(own)}
+    found = {k: own for k, own in pairs.items() if k not in aside}
+    unused = tuple(name for k in pairs.keys() - found.keys() for name in pairs[k])
+    if not found:
+        raise UserError(
+            f"--errors {pattern} fits no column of {options.data}; its columns are "
+            f"{listed(names, 12)}. Give suffix:_err, prefix:e_, infix:_err, or the "
+            "name of a file with a table of errors."
+        )
+    made = replace(made, columns=found)
+    if made.lopsided and given.shape != "box" and not options.measured:
+        pair = next(own for own in found.values() if len(own) == 2)
+        raise UserError(
+            f"{quoted(pair[0])} and {quoted(pair[1])} are lower and upper errors, "
+            "which an ellipsoid has no place for; write --errors "
+            f"{pattern} box."
+        )
+    return made, unused
+
+
+def errors_to_apply(
+    trained: ErrorColumns | None, options, names: Sequence[str], judged: bool
+) -> ErrorColumns | None:
+    """Where a table that a model is applied to has its errors; None if it needs none.
+
+    Where rows are `judged` it needs them, if it was trained with errors at all.
+    """
+    if trained is None:
+        if options.errors is None:
+            return None
+        raise UserError(
+            f"{options.model} was trained without error bars; leave out --errors, or "
+            "train with them."
+        )
+    if not judged:
+        return None
+    if options.errors is None:
+        if trained.file is None:
+            return trained
+        raise UserError(
+            f"{options.model} was trained with errors from a file of their own; name "
+            f"the file with those of {options.data} with --errors."
+        )
+    own = list(trained.columns)
+    if is_file(options.errors):
+        alike = {name: [name] for name in own}
+        return replace(trained, columns=alike, file=options.errors)
+    found = columns_by_name(options.errors, names)
+    if absent := [name for name in own if name not in found]:
+        raise UserError(
+            f"--errors {options.errors} finds no errors of {listed(absent)} in "
+            f"{options.data}, which the model was trained with."
+        )
+    return replace(trained, columns={name: found[name] for name in own}, file=None)
+
+
+def undeclared(names) -> dict[str, list[str]]:
+    """Columns that look like errors of others, for who did not say so."""
+    return columns_by_name("auto", list(names))
+
+
+def tell_pairs(found: dict[str, list[str]]) -> str:
+    """Say that such columns are used as features; empty if there are none."""
+    if not found:
+        return ""
+    value, errors = next(iter(found.items()))
+    others, n = len(found) - 1, len(errors)
+    more = f" (and {others} more such {agree(others, 'pair', 'pairs')})"
+    looks = agree(n, "looks like the error", "look like the errors")
+    used = agree(n, "is used as a feature", "are used as features")
+    return (
+        f"{listed(errors)} {looks} of {listed([value])}{more if others else ''}, and "
+        f"{used}. --errors auto reads such columns as errors; --drop leaves them out."
+    )
+
+
+def columns_by_name(pattern: str, names: Sequence[str]) -> dict[str, list[str]]:
+    """One column of errors, or two, for every column that has any by this pattern."""
+    try:
+        found = error_columns(names, pattern)
+    except ValueError:
+        raise UserError(
+            f"--errors {pattern} is no file, and says nothing about columns; give "
+            "auto, suffix:_err, prefix:e_, infix:_err, two marks of lower and upper "
+            "errors (suffix:_error_min,_error_max), or a file with a table of errors."
+        ) from None
+    return {k: [v] if isinstance(v, str) else list(v) for k, v in found.items()}
+
+
+def is_file(pattern: str) -> bool:
+    """Whether --errors names a file, not a pattern."""
+    named = pattern.partition(":")[0] in ("suffix", "prefix", "infix")
+    return not named and pattern != "auto" and os.path.exists(pattern)
+
+
+def tell_columns(errors: ErrorColumns, exact: Sequence[str]) -> tuple[str, str]:
+    """Where errors are, and which features have none, in words for a sentence."""
+    names = errors.names
+    where = errors.file or (
+        f"the {agree(len(names), 'column', 'columns')} {listed(names, 6)}"
+        if names
+        else "limits of detection"
+    )
+    which = agree(len(exact), "is {}, which has none", "are {}, which have none")
+    return where, f"; exact {which.format(listed(exact))}" if exact else ""
+
+
+def _refuse_bad_errors(errors: ErrorColumns, held: Table, rows) -> None:
+    """List values whose errors are absent or no errors, with counts, by column."""
+    told = []
+    for feature, own in errors.columns.items():
+        j = rows.columns.numeric.index(feature)
+        known = np.zeros(held.n, dtype=bool)
+        known[rows.kept] = ~np.isnan(rows.X[:, j])
+        for name in own:
+            column = held.numbers[name]
+            signed = name != own[-1] and not np.any(column > 0)
+            kinds = {
+                "absent": np.isnan(column),
+                "negative": (column > 0 if signed else column < 0),
+                "zero": (column == 0) & np.any(column != 0),
+            }
+            bad = {kind: known & cells for kind, cells in kinds.items()}
+            counts = [f"{c.sum()} {kind}" for kind, c in bad.items() if c.any()]
+            if counts:
+                where = np.flatnonzero(np.logical_or.reduce([*bad.values()]))
+                first = ", ".join(held.where(int(row)) for row in where[:3])
+                more = ", …" if where.size > 3 else ""
+                told.append(f"{quoted(name)} has {', '.join(counts)} ({first}{more})")
+    if told:
+        shown = "; ".join(told[:6]) + ("; …" if len(told) > 6 else "")
+        raise UserError(
+            f"some values have no error that can be used: {shown}. Say what is meant "
+            "by all of them: absent=exact, absent=median or absent=share:0.05 behind "
+            "--errors, or absent=drop to leave such rows out."
+        )
+
+
+def training_cells(
+    errors: ErrorColumns, table: Table, rows: PreparedRows, options: TrainingOptions
+) -> tuple[PreparedRows, ErrorColumns, tuple[np.ndarray, ...], dict]:
+    """The rows to train on with lower and upper errors, those missing by the rule.
+
+    Also the errors with what they keep of the training rows, and facts for the report:
+    half of the errors of each feature are below its `error`, and features without
+    errors are `exact`.
+    """
+    columns, form = rows.columns, options.read.as_format()
+    own = {n: errors.columns[n] for n in columns.numeric if n in errors.columns}
+    errors = replace(errors, columns=own)
+    if errors.missing is None:
+        with located(errors.file) if errors.file else nullcontext():
+            _refuse_bad_errors(errors, errors.holder(table, form), rows)
+    cells = tuple(side[rows.kept] for side in errors.cells(table, columns, form))
+    middle, usual = 0.5 * (cells[0] + cells[1]), {}
+    if errors.missing == "drop":
+        sound = ~np.isnan(middle).any(axis=1)
+        cells = tuple(side[sound] for side in cells)
+        middle, rows = middle[sound], rows.take(sound)
+        if not sound.any():
+            raise UserError("no row is left with errors that can be used; mend them.")
+    for j, name in enumerate(columns.features):
+        there = ~np.isnan(middle[:, j]) & ~np.isnan(rows.X[:, j])
+        if there.any():
+            usual[name] = float(np.median(middle[there, j]))
+        elif errors.missing == "median":
+            raise UserError(
+                f"no value in column {quoted(name)} has an error, so there is no "
+                "median of them; choose another absent= behind --errors, or --drop "
+                f"{listed(own[name])}: its values then count as exact."
+            )
+    errors = replace(
+        errors, medians={name: usual[name] for name in own if name in usual}
+    )
+    absent = np.isnan(middle)
+    cells = errors.filled(cells, rows.X, columns)
+    X, cells = columns.take_logs(rows.X, cells, errors.shape == "box")
+    if not np.isfinite(cells).all():
+        raise UserError(
+            "a tolerance in a column of --log is as large as its value, so that its "
+            "logarithm has no lower end; leave that column out of --log."
+        )
+    final = np.where(np.isnan(X), np.nan, 0.5 * (cells[0] + cells[1]))
+    facts = {
+        "errors": dict(
+            zip(columns.features, np.nanmedian(final, axis=0).tolist(), strict=True)
+        ),
+        "exact": [
+            n for n in columns.numeric if n not in own and n not in columns.limits
+        ],
+        "errors_filled_in": int(absent.sum()),
+    }
+    return replace(rows, X=X), errors, cells, facts
+
+
+def warn_undeclared(options: TrainingOptions, names) -> None:
+    """Remark on columns that look like errors where none are declared."""
+    if options.errors is None and (text := tell_pairs(undeclared(names))):
+        warn(text)
+
 
 #: What noise with a scale for each feature is, by its shape.
 _SCALED: dict[str, Any] = {"l2": np.asarray, "linf": Box, "l1": CrossPolytope}
@@ -71,14 +443,13 @@ class Uncertainty:
         """The radius that half of the rows stay below; unknown of rows in pieces."""
         return None if self.radius is None else float(np.median(self.radius))
 
-    def chosen(self, choice: dict | None) -> Uncertainty:
+    def chosen(self, choice: Choice | None) -> Uncertainty:
         """The radii that cross-validation chose, and how."""
         if choice is None:
             return self
-        factor, story = choice["factor"], self.story
-        how = ""
-        if len(choice["factors"]) > 1:
-            tried = ", ".join(f"{factor:g}" for factor in choice["factors"])
+        factor, story, how = choice.factor, self.story, ""
+        if len(choice.factors) > 1:
+            tried = ", ".join(f"{factor:g}" for factor in choice.factors)
             how = f"chosen from {tried} by cross-validation"
         if self.unit_radius:
             story = f"{factor:g} for every row, {f'{how}, ' if how else ''}{story}"
@@ -136,7 +507,7 @@ def measured(
     options: TrainingOptions, errors: ErrorColumns, table: Table, rows: PreparedRows
 ) -> tuple[PreparedRows, Uncertainty]:
     """Rows whose values have errors of their own, which radii are multiples of."""
-    errors, cells, facts = training_cells(errors, table, rows, options)
+    rows, errors, cells, facts = training_cells(errors, table, rows, options)
     given = in_errors(options, errors, facts)
     given.n_indicators = rows.columns.n_indicators
     given.bars = errors.sets(cells, rows.X)
@@ -219,17 +590,12 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
 
     Categories are exact unless the file says otherwise.
     """
-    import pyarrow as pa
-
     request = Request(texts=("1", "2"), features=(), optional=frozenset("2"))
     table, source = open_table(path, request, Format("csv", header=False))
     named, column = "2" in table.texts, table.texts.get("2", table.texts["1"])
     first = int(not looks_like_number(column[0] or ""))  # a header
     cells = ["" if cell is None else cell for cell in column[first:]]
-    assert table.find_lines is not None
-    numbers = Numbers(Format(), table.find_lines)
-    scales = numbers.read("scale", pa.array(cells, pa.binary()), first)
-    numbers.finish(source.name)
+    scales = np.array(list(map(number_of, cells)), dtype=np.float64)
     bad = np.flatnonzero(~(scales >= 0))
     if bad.size:
         row = table.where(int(bad[0]) + first)
@@ -326,3 +692,109 @@ def _precision_differs(repeated: list[np.ndarray], scales: np.ndarray) -> bool:
     statistic = total * np.log(squares.sum() / total) - logs
     correction = 1 + (np.sum(1 / freedom) - 1 / total) / (3 * (len(repeated) - 1))
     return bool(stats.chi2.sf(statistic / correction, len(repeated) - 1) < _CHANCE)
+
+
+def of_population(
+    options: TrainingOptions,
+    errors: ErrorColumns | None,
+    table: Table,
+    rows: PreparedRows,
+) -> tuple[PreparedRows, Uncertainty]:
+    """Rows whose true values are to be learned, with the standard errors there are."""
+    if not isinstance(rows.X, np.ndarray):
+        raise UserError("sparse data has no gaps; leave out --model measured.")
+    facts: dict = {"errors": None, "exact": [], "errors_filled_in": 0}
+    known, cells = "the values alone, which count as exact", None
+    if errors is not None:
+        rows, errors, both, facts = training_cells(errors, table, rows, options)
+        cells = errors.standard(both)
+        where, exact = tell_columns(errors, facts["exact"])
+        known = f"the values and their standard errors, in {where}{exact}"
+    learned = f"true values, learned from {known}"
+    radius, unit, factors = one_radius(options, Posteriors.default_radius)
+    size = "in units of" if unit else f"{radius:g} times"
+    story = f"{size} the posterior standard deviation of {learned}"
+    if not (unit or radius):
+        story = f"none beside the doubt about {learned}"
+    facts |= {"unit": "in posterior standard deviations", "shape": "ellipsoid"}
+    given = Uncertainty(radius, "l2", story, facts, unit, factors)
+    return rows, replace(given, errors=errors, cells=cells)
+
+
+# -- rows and how far they may be off ------------------------------------------------
+
+#: Most different labels that are kept in mind while a column is read; no classifier has
+#: as many classes, and a column of measurements would fill the memory (a choice).
+_TOO_MANY = 100_000
+
+
+def training_data(opened: Opened) -> tuple[PreparedRows, Uncertainty]:
+    """Rows of a table to train on, and how far they may be off."""
+    options, errors, table = opened.options, opened.errors, opened.table
+    assert table is not None
+    with located(opened.reader.name):
+        rows = training_rows(table, options)
+        if errors is None:
+            rows = replace(rows, X=rows.columns.take_logs(rows.X)[0])
+        if options.measured:
+            rows, given = of_population(options, errors, table, rows)
+        elif errors is not None:
+            rows, given = measured(options, errors, table, rows)
+        else:
+            find = of_rows if options.replicates is None else averaged
+            rows, given = find(options, table, rows)
+    if (named := options.id or options.replicates) is not None:
+        rows = replace(rows, names=table.texts[named][rows.kept])
+    opened.table = None  # rows are held once
+    return rows, given
+
+
+def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertainty]:
+    """The same of a file that is never held whole; only its labels are read here."""
+    options, reader, errors = opened.options, opened.reader, opened.errors
+    distinct: set[str] = set()
+    n = 0
+    with blamed_on_data():
+        plan = reader.plan(opened.request)
+        tables: list[list[str | None]] = []
+        if errors is not None:
+            plan, tables = _measured_in_pieces(opened, errors, plan)
+        target = str(options.target)
+        beside = {"y": target, "radius": options.radius_column}
+        beside["weight"] = options.weight_column
+        source = TableSource(reader, plan, beside, memory, errors=tables, texts=True)
+        for texts, _ in source.labels():
+            distinct.update(texts.tolist())
+            n += len(texts)
+            if len(distinct) > _TOO_MANY:
+                raise UserError(
+                    f"{reader.name}: the target column holds more than {_TOO_MANY} "
+                    f"different values ({listed(distinct, 3)}); it must hold a class."
+                )
+    with located(reader.name):
+        source.values = label_values(distinct, n, target)
+    names = tuple(plan.features[: source.d])
+    columns = Columns(names, dates=plan.dates)
+    given = of_columns(options, columns)
+    if errors is not None:
+        exact = [name for name in names if name not in errors.columns]
+        facts = {"errors": None, "exact": exact, "errors_filled_in": 0}
+        given = in_errors(options, errors, facts)
+    given.radius = None if source.brings_radii else given.radius
+    return PreparedRows(source, None, columns, row_counts(n)), given
+
+
+def _measured_in_pieces(
+    opened: Opened, errors: ErrorColumns, plan: Plan
+) -> tuple[Plan, list[list[str | None]]]:
+    """What to read of a table, and the columns that hold the errors of features."""
+    if errors.file is not None:
+        raise UserError(
+            "--errors with a file of its own needs the whole table; put the errors "
+            "into the table, or leave out --memory."
+        )
+    own: dict = dict.fromkeys(plan.features)
+    own |= {name: (columns[0], columns[-1]) for name, columns in errors.columns.items()}
+    tables = named_errors(own, opened.options.data)
+    numbers = dict.fromkeys((*plan.numbers, *error_names(tables)))
+    return replace(plan, numbers=tuple(numbers)), tables

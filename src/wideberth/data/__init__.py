@@ -1,10 +1,10 @@
 """The one way in: whatever holds rows, and what reads it (docs/scaling.md).
 
-Each format has one reader (`delimited.py`, `columnar.py`, `libsvm.py`, `arrays.py`),
-which says what columns there are and yields their rows, some at a time (`table.py`).
-`open_table` puts all rows together. `open_data` gives a `Source`, whose chunks of rows
-are read again and again: of a file, of a cluster (`dask.py`), of an array on a GPU, or
-of whatever else yields them (`sources.py`).
+Each format has one reader (`delimited.py`, `columnar.py`, `arrays.py`), which says what
+columns there are and yields their rows, some at a time (`table.py`). `open_table` puts
+all rows together. `open_data` gives a `Source`, whose chunks of rows are read again and
+again: of a file, of a cluster, of an array on a GPU, or of whatever else yields them
+(`sources.py`).
 """
 
 from importlib import import_module

@@ -1,18 +1,22 @@
-"""NumPy arrays: .npy files, .npz archives and memory maps; nothing is ever unpickled.
+"""Matrices with columns beside them: .npy, .npz, memory maps and LIBSVM files.
 
-An archive holds `X`, a matrix of rows and features or a sparse matrix saved by SciPy;
-its other one-dimensional arrays are columns under their own names, such as `y`.
-`feature_names` names the features, which are x1, x2, … without it.
+An .npz archive holds `X`, a matrix of rows and features or a sparse matrix saved by
+SciPy; its other one-dimensional arrays are columns under their own names, such as `y`.
+`feature_names` names the features, which are x1, x2, … without it. A .npy file holds
+such a matrix alone. Further columns are .npy files beside it, which go by their paths:
+`--target labels.npy`. Nothing is ever unpickled.
 
-A .npy file holds such a matrix alone. Further columns are .npy files beside it, which
-go by their paths: `--target labels.npy`.
+LIBSVM (svmlight) files have a row on each line: `label index:value index:value …`.
+scikit-learn parses them. Labels that are text or missing are cut off here before, and
+where it fails the row, the line and the column of what is wrong are found.
 """
 
 from __future__ import annotations
 
+import io
 import math
-import mmap
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,8 +26,24 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, listed, quoted
-from wideberth.data.files import File, check_room, explained
-from wideberth.data.table import Plan, Reader, Request, Table, as_texts, check_names
+from wideberth.data.files import (
+    LABEL,
+    File,
+    check_room,
+    chunk_bytes,
+    explained,
+    lines_of,
+)
+from wideberth.data.table import (
+    AT_ONCE,
+    Plan,
+    Reader,
+    Request,
+    Table,
+    as_text,
+    as_texts,
+    check_names,
+)
 
 _SPARSE = {"data", "indices", "indptr", "shape", "format"}
 _NPY = "a .npy file of one plain array"
@@ -31,6 +51,16 @@ _NPY = "a .npy file of one plain array"
 #: if it is empty, so that a few bytes could ask for any amount (a choice; 128 MB for
 #: rows, 270 MB for names of columns).
 _LARGEST = (1 << 24, 1 << 22)
+#: Highest index of a feature of a LIBSVM file; scikit-learn counts in 32 bits.
+_LARGEST_INDEX = int(np.iinfo(np.int32).max)
+#: Features of a table in memory up to which those that no row has get a name, too; a
+#: few bytes could ask for any number of names (1 << 20 were measured at 130 MB).
+_FEW = 1 << 20
+#: Number of bytes of memory that every feature needs: a choice, 40 float64 vectors as
+#: long as the features, of which solving takes at least ten.
+_FEATURE_BYTES = 320
+_DIGITS = re.compile(rb"\d{1,18}")
+_Line = tuple[int, bytes]
 
 
 class MatrixReader(Reader):
@@ -74,7 +104,7 @@ class MatrixReader(Reader):
         return plan
 
     def tables(self, plan, size, native=False):
-        at, taken = {}, None
+        taken = None
         if plan.features != self.features:
             at = {name: k for k, name in enumerate(self.features)}
             absent = len(self.features)  # features that no row has are zero
@@ -115,6 +145,9 @@ def _columns(X, taken: list[int]):
     return X[:, taken]
 
 
+# -- NumPy -----------------------------------------------------------------------------
+
+
 class ArrayReader(MatrixReader):
     """Rows that can be sliced, and columns of one value per row.
 
@@ -141,7 +174,7 @@ class ArrayReader(MatrixReader):
 
     @property
     def paths(self):
-        return None if isinstance(self.rows, MappedRows) else super().paths
+        return None if isinstance(self.rows, np.memmap) else super().paths
 
     def plan(self, request: Request) -> Plan:
         """A .npy file beside this one is a column, if the request names it."""
@@ -189,7 +222,10 @@ def load_npy(path, *, mapped: bool = False) -> np.ndarray:
 
 
 class StoredRows:
-    """Rows of a .npy file, read when they are asked for; nothing is mapped."""
+    """Rows of a .npy file, read when they are asked for.
+
+    Nothing is mapped: a file that is cut short while it is mapped kills the process.
+    """
 
     def __init__(self, path):
         self.path = path
@@ -206,30 +242,6 @@ class StoredRows:
         offset = self.start + rows.start * d * self.dtype.itemsize
         count = (rows.stop - rows.start) * d
         return np.fromfile(self.path, self.dtype, count, offset=offset).reshape(-1, d)
-
-
-class MappedRows:
-    """Rows of a memory map, copied from the array as it is.
-
-    Never from its file: that may hold something else, where the map is copy-on-write
-    and was written to, or where another file took its name. Pages that were read are
-    handed back, so that a map takes no more memory than its file would; those of a
-    copy-on-write map stay, since what was written to them is nowhere else.
-    """
-
-    def __init__(self, X: np.memmap):
-        self.X, self.shape, self.dtype = X, X.shape, X.dtype
-        self._hand_back()
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        copy = np.array(self.X[rows], order="C", subok=False)
-        self._hand_back()
-        return copy
-
-    def _hand_back(self) -> None:
-        pages = getattr(self.X, "_mmap", None)
-        if self.X.mode in ("r", "r+", "w+") and hasattr(pages, "madvise"):
-            pages.madvise(mmap.MADV_DONTNEED)  # type: ignore[union-attr]
 
 
 def _header(stream: BinaryIO, where: str):
@@ -306,3 +318,172 @@ def _matrix(arrays: dict, where: str):
             f"{listed(arrays, 12)}."
         )
     return arrays[name]
+
+
+# -- LIBSVM ----------------------------------------------------------------------------
+
+
+class LibsvmReader(MatrixReader):
+    """Sparse rows; features are called x1, x2, … after their indices.
+
+    What is parsed stays in memory if it takes at most a quarter of the `memory` that is
+    allowed, in bytes; otherwise every read parses the text anew.
+    """
+
+    n: int
+    sparse = True
+
+    def __init__(self, path, memory: int | None = None):
+        super().__init__(path, "libsvm")
+        self.n = self.entries = 0
+        self._size = AT_ONCE if memory is None else chunk_bytes(memory)
+        self._kept: list[tuple] | None = []
+        self._numeric = True  # whether all labels are numbers
+        indices = np.empty(0, dtype=np.int64)
+        for X, labels in self._parsed():
+            indices = np.union1d(indices, X.indices)
+            self.n, self.entries = self.n + X.shape[0], self.entries + X.nnz
+            self._numeric &= labels.dtype.kind == "f"
+            if memory is None:
+                check_room(16 * self.entries, self.name)
+            elif 16 * self.entries > memory // 4:
+                self._kept = None
+            if self._kept is not None:
+                self._kept.append((X, labels))
+        if not self.n:
+            raise DataError(f"{self.name} holds no rows; there is nothing to read.")
+        self._lowest = lowest = 0 if 0 in indices[:1] else 1
+        highest = int(indices.max(initial=lowest))
+        if memory is not None and _FEATURE_BYTES * highest > memory:
+            raise DataError(
+                f"{self.name} has features up to number {highest}; vectors as long "
+                f"do not fit into {memory} bytes. Raise memory, or number the features "
+                "anew."
+            )
+        self._gaps = memory is None and highest >= _FEW
+        self.indices = indices if self._gaps else np.arange(lowest, highest + 1)
+        self.columns = {LABEL: None}
+        self.features = tuple(f"x{index}" for index in self.indices.tolist())
+
+    def row_bytes(self, plan: Plan) -> float:
+        return 12 * self.entries / self.n + 8
+
+    def pieces(self, plan, size, matrix):
+        for X, labels in self._parsed() if self._kept is None else self._kept:
+            places = X.indices - self._lowest
+            if self._gaps:
+                places = np.searchsorted(self.indices, X.indices)
+            shape = len(labels), len(self.indices)
+            X = sp.csr_array((X.data, places, X.indptr), shape=shape)
+            if not self._numeric:
+                labels = as_texts(labels)
+                labels[labels == ""] = None
+            yield X if matrix else X[:, :0], {LABEL: labels}
+
+    def first_features(self, d: int) -> tuple[str, ...]:
+        """The names of d features; what no row has is zero."""
+        start, stop = int(self.indices[0]), int(self.indices[-1]) + 1
+        if stop - start > d:
+            raise DataError(
+                f"{self.name} has features up to number {stop - 1}, and the model "
+                f"knows {d}; leave the others out."
+            )
+        return tuple(f"x{k}" for k in range(start, start + d))
+
+    def find_lines(self) -> np.ndarray:
+        return np.array([number for batch in self._lines() for number, _ in batch])
+
+    def _parsed(self) -> Iterator[tuple[sp.csr_array, np.ndarray]]:
+        """Rows and labels, some at a time."""
+        n = 0
+        for batch in self._lines():
+            yield _rows_and_labels(batch, n, self.name)
+            n += len(batch)
+
+    def _lines(self) -> Iterator[list[_Line]]:
+        """Lines that hold something, without comments, so many bytes at a time."""
+        batch: list[_Line] = []
+        length = 0
+        for number, line in enumerate(lines_of(self.open(), self.name), 1):
+            if text := line.partition(b"#")[0].strip():
+                batch.append((number, text))
+                length += len(text)
+            if length >= self._size:
+                yield batch
+                batch, length = [], 0
+        if batch:
+            yield batch
+
+
+def _rows_and_labels(batch: list[_Line], start: int, where: str):
+    """What some lines hold, the first of which is row `start` (from 0)."""
+    found = _loaded([line for _, line in batch])
+    if found is not None:
+        return found
+    labels, pairs = [], []
+    for _, line in batch:
+        first, *rest = line.split(None, 1)
+        unlabelled = b":" in first
+        labels.append(b"nan" if unlabelled else first)
+        pairs.append(line if unlabelled else b"".join(rest))
+    found = _loaded([b"0 " + row for row in pairs])
+    if found is None:
+        for k, ((number, _), row) in enumerate(zip(batch, pairs, strict=True), 1):
+            _check(f"{where}, row {start + k} (line {number})", row.split())
+        raise DataError(f"{where} is not LIBSVM text.")
+    try:
+        return found[0], np.array([float(token) for token in labels])
+    except ValueError:
+        return found[0], np.array(list(map(_label, labels)))
+
+
+def _loaded(lines: list[bytes]) -> tuple[sp.csr_array, np.ndarray] | None:
+    """Rows and labels as scikit-learn reads them; None if something is wrong."""
+    from sklearn.datasets import load_svmlight_file
+
+    text = b"\n".join(lines)
+    try:
+        X, y = load_svmlight_file(
+            io.BytesIO(text), n_features=_LARGEST_INDEX + 1, zero_based=True
+        )
+    except (ValueError, OverflowError):
+        return None
+    wrong = b"_" in text or b"qid" in text or not np.isfinite(X.data).all()
+    return None if wrong or len(y) < len(lines) else (sp.csr_array(X), y)
+
+
+def _check(row: str, pairs: list[bytes]) -> None:
+    """Name the first pair of a row that is wrong."""
+    last = -1
+    for pair in pairs:
+        # Bytes, as above: what text is a number depends on its type in Python.
+        digits, _, value = pair.partition(b":")
+        index = int(digits) if _DIGITS.fullmatch(digits) else _LARGEST_INDEX + 1
+        if index > _LARGEST_INDEX:
+            raise DataError(
+                f"{row} holds {quoted(pair)}, which is not index:value with a whole "
+                f"index from 0 to {_LARGEST_INDEX}."
+            )
+        if index <= last:
+            raise DataError(
+                f"{row}, index {index} comes after {last}; indices must ascend."
+            )
+        try:
+            finite = b"_" not in value and math.isfinite(float(value))
+        except ValueError:
+            finite = False
+        if not finite:
+            raise DataError(
+                f"{row}, column x{index} holds {quoted(value)}, which is not a finite "
+                "number."
+            )
+        last = index
+
+
+def _label(token: bytes) -> str:
+    """Labels are numbers first of all: +1, 1 and 1.0 are the same."""
+    text = token.decode("utf-8", "replace")
+    try:
+        return as_text(float(text)) or ""
+    except ValueError:
+        return text

@@ -1,8 +1,8 @@
 """CSV and its relatives: any encoding, any delimiter, decimal point or comma.
 
-pyarrow cuts the text into cells. This module finds out how a file is written, makes
-numbers of the cells without guessing, and says in which row, line and column something
-is wrong; for the line Python's reader cuts the text again.
+pyarrow reads the numbers. Where it fails, every cell is looked at: what is no number is
+refused by row, line and column, or it turns out how the numbers are written, and
+reading goes on.
 
 A decimal comma is recognised, but only on evidence: `0,5` can be nothing else, while
 `1,234` alone might be twelve hundred. A table that uses both comma and point, or holds
@@ -15,11 +15,13 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import math
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,24 +35,26 @@ from wideberth.data.columnar import (
     table_of,
     texts_of,
 )
-from wideberth.data.errors import DataError, counted, listed, no_numbers, quoted
+from wideberth.data.errors import DataError, agree, counted, listed, no_numbers, quoted
 from wideberth.data.files import HEAD, File, explained, lines_of
 from wideberth.data.table import MISSING, Format, Plan, Reader, Table
 
 #: Bytes of text that pyarrow parses at a time; 200 000 × 20 numbers took it 0.27 s of
 #: processor time with 1 MB, 0.43 s with 4 MB and 0.59 s with 32 MB; less was not tried.
 _BLOCK = 1 << 20
-#: Missing values as pyarrow compares them; `Numbers` knows other cases of letters.
+#: Missing values as pyarrow compares them.
 _NULLS = [*MISSING, *map(str.upper, MISSING), "NaN"]
+#: Rows at the start of a file that tell how it is written.
+_FIRST = 50
 _CANDIDATES = "\t;,|"
 _SIGNS = {",": "comma", ";": "semicolon", ".": "point", "\t": "tab", " ": "blanks"}
 #: Stands before the number of a column that the header gives no name.
 _UNNAMED = "#"
 _UNDECODED = re.compile("[\udc80-\udcff]")
-_COMMA = r"^[-+]?\d*,\d*([eE][-+]?\d+)?$"
-_GROUPED = r"^[-+]?[1-9]\d{0,2},\d{3}$"
-_NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
-_LIMIT = r"^[<>≤≥]=?\s*[-+]?\d*[.,]?\d+([eE][-+]?\d+)?$"
+_COMMA = re.compile(r"[-+]?\d*,\d*([eE][-+]?\d+)?", re.ASCII)
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_LIMIT = re.compile(r"([<>≤≥])=?\s*([^<>≤≥=]+)")
 _Row = tuple[int, list[str]]
 
 
@@ -62,6 +66,16 @@ class _Layout(NamedTuple):
     delimiter: str
     headed: bool  # whether a line names the columns
     encoding: str
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How the numbers of a file are written."""
+
+    sign: str  # decimal point or comma
+    nulls: frozenset[str] = frozenset()  # cells that hold no value, as they stand
+    odd: frozenset[str] = frozenset()  # columns with numbers that pyarrow cannot read
+    checked: bool = False  # whether every cell was looked at
 
 
 class DelimitedReader(Reader):
@@ -99,10 +113,15 @@ class DelimitedReader(Reader):
         if self.layout.headed:
             numbered = enumerate(names, 1)
             self.unnamed = tuple(n for k, n in numbered if n == f"{_UNNAMED}{k}")
+            if self.unnamed:
+                self.remarks.append(
+                    f"{self.name} gives {listed(self.unnamed)} no name in its header; "
+                    f"{agree(len(self.unnamed), 'it is', 'they are')} left out."
+                )
         delimiter = self.layout.delimiter
         self.details = {"delimiter": _SIGNS.get(delimiter, delimiter)}
-        self._types: dict[str, Any] = {}
-        self._checked: set[File] = set()
+        self._types: dict[str, Any] = {}  # of labels, as the first rows have them
+        self._known: dict[File, tuple[Plan, Spelling]] = {}
 
     @property
     def paths(self):
@@ -114,55 +133,117 @@ class DelimitedReader(Reader):
         for _, row in itertools.chain.from_iterable(map(self._rows, self.files)):
             cells = {n: row[k].strip() for n, k in left.items() if k < len(row)}
             for name, cell in cells.items():
-                if not self._is_missing(cell):
+                if not self.form.is_missing(cell):
                     found += [name] if is_word(cell) else []
                     del left[name]
             if not left:
                 break
         return [name for name in names if name in found]
 
-    def _is_missing(self, cell: str) -> bool:
-        return cell.lower() in MISSING or cell in self.form.missing
-
     def tables(self, plan, size, native=False):
-        import pyarrow as pa
-
         n = 0
         for file in self.files:
-            numbers = Numbers(self.form, partial(self._lines, file), plan.limits)
-            row = 0
             with explained(file.name):
-                try:
-                    self._check_quotes(file)
-                    for batch in self._batches(file, plan, size, native):
-                        table = self._table(batch, plan, file, row, native, numbers)
-                        row += table.n
-                        if not numbers.troubles:
-                            yield table
-                except pa.ArrowInvalid as error:
-                    self._refuse(file, error)
-                self.details["decimal sign"] = _SIGNS[numbers.finish(file.name)]
-            n += row
+                for table in self._tables(file, plan, size, native):
+                    n += table.n
+                    yield table
         if n == 0:
             raise DataError(f"{self.name} has a header but no rows below it.")
 
-    def _batches(self, file: File, plan: Plan, size: int, native: bool):
-        """Batches of pyarrow: cells as bytes, or with `native` labels in their type."""
+    def _tables(self, file: File, plan: Plan, size: int, native: bool):
+        """Tables of one file; where reading fails, in another way from there on."""
+        import pyarrow as pa
+
+        known, spelling = self._known.get(file, (None, None))
+        if spelling is None or known != plan:
+            spelling = self._guess(file, plan)
+        done, row = 0, -1  # rows handed over, and rows read
+        while row < done:
+            row = 0
+            try:
+                for batch in self._batches(file, plan, size, native, spelling):
+                    row += batch.num_rows
+                    if row > done:
+                        new = batch.slice(done + batch.num_rows - row)
+                        yield self._table(new, plan, file, done, native, spelling)
+                        done = row
+            except pa.ArrowInvalid as error:
+                spelling, row = self._looked_at(file, plan, spelling, error), -1
+        self._known[file] = plan, spelling
+        self.details["decimal sign"] = _SIGNS[spelling.sign]
+
+    def _guess(self, file: File, plan: Plan) -> Spelling:
+        """How the numbers seem to be written, by the first rows and all quotes."""
+        blanks, sign = self.layout.delimiter == " ", self.form.decimal
+        if sign is None:
+            places = self._places(plan).values()
+            rows = itertools.islice(self._rows(file), _FIRST)
+            cells = (row[k].strip() for _, row in rows for k in places if k < len(row))
+            comma = any(
+                _COMMA.fullmatch(c) and not _GROUPED.fullmatch(c) for c in cells
+            )
+            sign = "," if comma else "."
+        if not blanks:
+            with file.open() as stream:
+                if not quotes_are_right(stream, self.layout.delimiter):
+                    for _ in self._rows(file):
+                        pass  # Python's reader refuses what is wrong about them
+        return Spelling(sign)
+
+    def _places(self, plan: Plan) -> dict[str, int]:
+        """Where columns of numbers are in a row."""
+        wanted = (n for n in (*plan.features, *plan.numbers) if n not in plan.dates)
+        return {name: self.names.index(name) for name in wanted}
+
+    def _looked_at(self, file: File, plan: Plan, before: Spelling, error) -> Spelling:
+        """How numbers are written that could not be read as it seemed, or a refusal."""
+        if before.checked:
+            raise DataError(f"{file.name} cannot be read: {error}")
+        places, cells = self._places(plan), Cells(self.form, file.name)
+        texts = {n: self.names.index(n) for n in (*plan.texts, *plan.dates)}
+        width, nulls, odd, number = len(self.names), set(), set(), 0
+        for number, (line, row) in enumerate(self._rows(file), 1):
+            if len(row) != width:
+                raise DataError(
+                    f"{file.name}, row {number} (line {line}) has {len(row)} cells "
+                    f"where the first line has {width}; mend it, or say which sign "
+                    "stands between the cells with --read delimiter=;."
+                )
+            for name, k in texts.items():
+                if _UNDECODED.search(row[k]):
+                    raise _not_utf8(_Cell(name, row[k], number, line).place(file.name))
+            for name, k in places.items():
+                if self.form.is_missing(text := row[k].strip()):
+                    nulls.add(row[k])
+                else:
+                    cells.look(_Cell(name, text, number, line))
+                    if row[k].strip(" \t") != _plain(text):
+                        odd.add(name)
+        if not number:
+            raise DataError(f"{file.name} has a header but no rows below it.")
+        odd.update(cells.limits)
+        return Spelling(
+            cells.finish(plan.limits), frozenset(nulls), frozenset(odd), checked=True
+        )
+
+    def _batches(
+        self, file: File, plan: Plan, size: int, native: bool, spelling: Spelling
+    ) -> Iterator[Any]:
+        """Batches of pyarrow; with `native` labels in the type that they have."""
         import pyarrow as pa
         import pyarrow.csv as pc
 
         at = {name: str(k) for k, name in enumerate(self.names)}
-        labels = [at[n] for n in plan.texts]
-        cells = [at[n] for n in (*plan.features, *plan.numbers, *plan.empty)]
-        types = dict.fromkeys(cells, pa.binary())
-        types |= self._types if native else dict.fromkeys(labels, pa.binary())
+        types = {at[name]: pa.float64() for name in self._places(plan)}
+        types |= {at[name]: pa.string() for name in (*plan.dates, *spelling.odd)}
+        labels = [at[name] for name in plan.texts]
+        types |= self._types if native else dict.fromkeys(labels, pa.string())
         block = _BLOCK + 16 * sum(map(len, self.names))
         blanks = self.layout.delimiter == " "
-        stream = self._retabbed(file) if blanks else file.open()
         with pc.open_csv(
-            stream,
+            self._retabbed(file) if blanks else file.open(),
             pc.ReadOptions(
-                column_names=list(map(str, range(len(self.names)))),
+                column_names=list(at.values()),
                 skip_rows=0 if blanks else self.layout.skipped,
                 block_size=block,
                 encoding="utf-8" if blanks else self.layout.encoding,
@@ -176,14 +257,14 @@ class DelimitedReader(Reader):
             pc.ConvertOptions(
                 column_types=types,
                 include_columns=list(dict.fromkeys([*types, *labels])),
-                null_values=[*_NULLS, *self.form.missing],
+                null_values=[*_NULLS, *self.form.missing, *spelling.nulls],
                 strings_can_be_null=True,
-                decimal_point=self.form.decimal or ".",
+                decimal_point=spelling.sign,
             ),
         ) as blocks:
             while some := list(itertools.islice(blocks, max(size // block, 1))):
                 schema = some[0].schema
-                if native:  # as the first rows have it
+                if native:
                     self._types = {n: schema.field(n).type for n in labels}
                 whole = pa.Table.from_batches(some).combine_chunks()
                 names = [self.names[int(n)] for n in schema.names]
@@ -196,70 +277,39 @@ class DelimitedReader(Reader):
         tabbed = ("\t".join(line.split()) + "\n" for line in rows)
         return io.BufferedReader(_Stream(tabbed), _BLOCK)
 
-    def _check_quotes(self, file: File) -> None:
-        """Refuse quotes in odd places, of which pyarrow would make something."""
-        if self.layout.delimiter != " " and file not in self._checked:
-            with file.open() as stream:
-                if not quotes_are_right(stream, self.layout.delimiter):
-                    for _ in self._rows(file):
-                        pass  # Python's reader refuses what is wrong about them
-            self._checked.add(file)
-
     def _table(
-        self, batch, plan: Plan, file: File, row: int, native: bool, numbers: Numbers
+        self, batch, plan: Plan, file: File, row: int, native: bool, spelling: Spelling
     ) -> Table:
         """Columns of a batch that starts in this row."""
+        bounds = {}
 
         def floats(name: str, column) -> np.ndarray:
-            if name not in plan.dates:
-                return numbers.read(name, column, row)
-            cells = texts(name, column)
-            return days_of(cells, partial(place, name), self._cells(name))
+            if name in plan.dates:
+                cells = texts(name, column)
+                return days_of(cells, partial(place, name), self._cells(name))
+            if name not in spelling.odd:
+                return column.to_numpy(zero_copy_only=False)
+            values, low, high = _numbers(texts(name, column), spelling.sign)
+            if not np.isnan(low).all():
+                bounds[name] = low, high
+            return values
 
         def place(name: str, k: int) -> str:
-            line = self._lines(file)[row + k]
-            return (
-                f"{file.name}, row {row + k + 1} (line {line}), column {quoted(name)}"
-            )
-
-        def text(cell: bytes) -> str | None:
-            stripped = cell.decode().strip()
-            return None if self._is_missing(stripped) else stripped
+            line = int(self._lines(file)[row + k])
+            return _Cell(name, "", row + k + 1, line).place(file.name)
 
         def texts(name: str, column) -> np.ndarray:
-            try:
-                return texts_of(column, text)
-            except UnicodeDecodeError:
-                cells = (_decoded(cell or b"") for cell in column.to_pylist())
-                k = next(k for k, cell in enumerate(cells) if _UNDECODED.search(cell))
-                raise _not_utf8(place(name, k)) from None
+            return texts_of(column, text)
 
-        for name in plan.empty:
-            if any(texts(name, batch.column(name))):
-                raise DataError(
-                    f"{file.name}: column {name[1:]} has no name in the header; if it "
-                    f"numbers the rows leave it out with --drop '{name}' (`columns` in "
-                    "Python), else give it a name."
-                )
-        numbers.bounds = {}
+        def text(cell: str) -> str | None:
+            stripped = cell.strip()
+            return None if self.form.is_missing(stripped) else stripped
+
         table = table_of(batch, plan, file.name, floats, None if native else texts)
-        table.bounds = numbers.bounds
+        table.bounds = bounds
         if len(self.files) == 1:
             table.find_lines = partial(self._lines, file)
         return table
-
-    def _refuse(self, file: File, error: Exception) -> None:
-        """Say which row pyarrow stumbled over; nothing where there are no rows."""
-        width, k = len(self.names), 0
-        for k, (line, row) in enumerate(self._rows(file), 1):
-            if len(row) != width:
-                raise DataError(
-                    f"{file.name}, row {k} (line {line}) has {len(row)} cells where "
-                    f"the first line has {width}; mend it, or say which sign stands "
-                    "between the cells with --read delimiter=;."
-                ) from None
-        if k:
-            raise DataError(f"{file.name} cannot be read: {error}") from None
 
     def _cells(self, name: str) -> Iterator[str]:
         """All cells of a column, as text."""
@@ -272,11 +322,6 @@ class DelimitedReader(Reader):
 
     def _rows(self, file: File) -> Iterator[_Row]:
         return _begin(file, self.kind, self.form)[1]
-
-
-def _skip_blank_or_comment(row) -> str:
-    """What pyarrow is to do about a row of too many or too few cells."""
-    return "skip" if _is_no_row(row.actual_columns, row.text) else "error"
 
 
 class _Stream(io.RawIOBase):
@@ -297,11 +342,17 @@ class _Stream(io.RawIOBase):
         return size
 
 
+def _skip_blank_or_comment(row) -> str:
+    """What pyarrow is to do about a row of too many or too few cells."""
+    return "skip" if _is_no_row(row.actual_columns, row.text) else "error"
+
+
 def quotes_are_right(stream, delimiter: str, size: int = _BLOCK) -> bool:
     """Whether quotes stand where they belong; read so many bytes at a time.
 
     Every second quote opens a cell and has its border before it, the others close one
-    and have its border behind them; a quote in place of a border is of a pair.
+    and have its border behind them; a quote in place of a border is of a pair. pyarrow
+    makes something of others.
     """
     border = np.zeros(256, dtype=bool)
     border[list(f'{delimiter}\r\n"'.encode())] = True
@@ -321,215 +372,156 @@ def quotes_are_right(stream, delimiter: str, size: int = _BLOCK) -> bool:
     return count % 2 == 0
 
 
-# -- numbers ---------------------------------------------------------------------------
+# -- cells -----------------------------------------------------------------------------
 
 
 class _Cell(NamedTuple):
     column: str
     text: str
     row: int  # from 1, as people count
+    line: int
+
+    def place(self, where: str) -> str:
+        """Where it is."""
+        return (
+            f"{where}, row {self.row} (line {self.line}), column {quoted(self.column)}"
+        )
+
+    def __str__(self) -> str:
+        return self.place("")[2:] + f" holds {quoted(self.text)}"
 
 
-class Numbers:
-    """Reads the numeric columns of one text file, batch by batch.
+class Cells:
+    """Looks at the cells of numeric columns of a file, and says what is wrong."""
 
-    `lines` finds the line that each row of the file ends in, for messages. Limits of
-    detection in the columns `limits`, or in all if it is True, are put into `bounds`.
-    """
-
-    def __init__(
-        self,
-        form: Format,
-        lines: Callable[[], np.ndarray],
-        limits: bool | tuple[str, ...] = False,
-    ):
-        self.form, self.lines, self.limits = form, lines, limits
-        self.troubles: dict[str, _Cell] = {}  # the first of each column
+    def __init__(self, form: Format, where: str):
+        self.form, self.where = form, where
+        #: The first cell of each column that is no number.
+        self.troubles: dict[str, _Cell] = {}
         self.proven: set[str] = set()  # columns with a number in them
         #: The first cell with a decimal point, with a decimal comma, and with a comma
         #: that may separate thousands.
         self.evidence: dict[str, _Cell] = {}
-        #: Cells of each column that are limits, and the first of them.
-        self.limited: Counter[str] = Counter()
-        self.first_limits: dict[str, _Cell] = {}
-        self.bounds: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        #: Limits of detection in each column: how many, and the first.
+        self.counts: Counter[str] = Counter()
+        self.limits: dict[str, _Cell] = {}
 
-    def read(self, column: str, cells, row: int) -> np.ndarray:
-        """Return the numbers of an Arrow array of bytes that starts in `row` (from 0).
+    def look(self, cell: _Cell) -> None:
+        """Note what kind of cell this is."""
+        limit = _LIMIT.fullmatch(cell.text)
+        text = _plain(limit[2] if limit else cell.text)
+        if _COMMA.fullmatch(text) and self.form.decimal != ".":
+            grouped = _GROUPED.fullmatch(text) is not None
+            self.evidence.setdefault("grouped" if grouped else "comma", cell)
+            number = _number(text, ",")
+        else:
+            number = _number(text, self.form.decimal or ".")
+            if number is not None and "." in text:
+                self.evidence.setdefault("point", cell)
+        if number is None:
+            self.troubles.setdefault(cell.column, cell)
+        elif limit:
+            self.counts[cell.column] += 1
+            self.limits.setdefault(cell.column, cell)
+        else:
+            self.proven.add(cell.column)
 
-        Null and what stands for a missing value are NaN.
-        """
-        import pyarrow.compute as pc
-
-        commas = self.form.decimal == "," or "comma" in self.evidence
-        plain = pc.replace_substring(cells, ",", ".") if commas else cells
-        values = _finite(plain)
-        if values is not None and (commas or "point" not in self.evidence):
-            point = pc.match_substring(cells, ".")
-            self._note("point", column, cells, point, row)
-            if commas and pc.any(point).as_py():
-                values = None
-        if values is None:
-            return self._carefully(column, cells, row)
-        if cells.null_count < len(cells):
-            self.proven.add(column)
-        return values
-
-    def _carefully(self, column: str, cells, row: int) -> np.ndarray:
-        """The numbers of cells some of which are not written like plain numbers."""
-        import pyarrow.compute as pc
-
-        texts, sign = _trimmed(cells, self.form), self.form.decimal
-        point = pc.match_substring(texts, ".")
-        limit = pc.match_substring_regex(texts, _LIMIT)
-        # As typesetters write a minus; limits as their numbers.
-        plain = pc.replace_substring(texts, "\u2212", "-")
-        plain = pc.replace_substring_regex(plain, r"^[<>≤≥]=?\s*", "")
-        plain = pc.if_else(limit, plain, pc.replace_substring(texts, "\u2212", "-"))
-        if sign != ".":
-            comma = pc.match_substring_regex(plain, _COMMA)
-            grouped = pc.match_substring_regex(plain, _GROUPED)
-            self._note("grouped", column, texts, grouped, row)
-            self._note("comma", column, texts, pc.and_not(comma, grouped), row)
-            plain = pc.if_else(comma, pc.replace_substring(plain, ",", "."), plain)
-        good = pc.match_substring_regex(plain, _NUMBER)
-        if sign == ",":
-            good = pc.and_not(good, point)
-        self._note("point", column, texts, pc.and_(point, good), row)
-        plain = pc.if_else(good, plain, None)
-        values = plain.cast("float64").to_numpy(zero_copy_only=False)
-        wrong = texts.is_valid().to_numpy(zero_copy_only=False) & ~np.isfinite(values)
-        if wrong.any() and column not in self.troubles:
-            k = int(wrong.argmax())
-            self.troubles[column] = _Cell(column, str(texts[k]), row + k + 1)
-        limited = limit.fill_null(False).to_numpy(zero_copy_only=False) & ~wrong
-        if limited.any():
-            values = self._bound(column, texts, values, limited, row)
-        if np.isfinite(values).any():
-            self.proven.add(column)
-        return values
-
-    def _bound(self, column: str, texts, values, limited, row: int) -> np.ndarray:
-        """Take cells that are limits for bounds: they are NaN among the values."""
-        import pyarrow.compute as pc
-
-        k = int(limited.argmax())
-        self.limited[column] += int(limited.sum())
-        self.first_limits.setdefault(column, _Cell(column, str(texts[k]), row + k + 1))
-        above = pc.match_substring_regex(texts, "^[>≥]").fill_null(False)
-        above = above.to_numpy(zero_copy_only=False)
-        limits = np.where(limited, values, np.nan)
-        low = np.where(limited & ~above, -np.inf, limits)
-        high = np.where(limited & above, np.inf, limits)
-        self.bounds[column] = low, high
-        return np.where(limited, np.nan, values)
-
-    def _note(self, what: str, column: str, texts, places, row: int) -> None:
-        """Remember the first cell of a kind."""
-        import pyarrow.compute as pc
-
-        if what not in self.evidence and (k := pc.index(places, True).as_py()) >= 0:
-            text = texts[k].as_py()
-            text = text.decode().strip() if isinstance(text, bytes) else text
-            self.evidence[what] = _Cell(column, text, row + k + 1)
-
-    def finish(self, where: str) -> str:
-        """Refuse what could not be read; return the decimal sign that was found."""
+    def finish(self, limits: bool | tuple[str, ...]) -> str:
+        """Refuse what is wrong, and limits not asked for; return the decimal sign."""
+        known = self.limits if limits is True else limits or ()
+        unread = [cell for column, cell in self.limits.items() if column not in known]
+        asked = " ".join(map(self._limited, unread))
         if self.troubles:
-            self._refuse_text(where)
-            cell = min(self.troubles.values(), key=lambda cell: cell.row)
-            raise DataError(
-                f"{where}, {self._shown(cell)}, which is not a finite number; mend it, "
-                f"or if it stands for a missing value add --read na={cell.text}."
-            )
-        for column, cell in self.first_limits.items():
-            if self.limits is not True and column not in (self.limits or ()):
-                cells = counted(self.limited[column], "cell")
-                raise DataError(
-                    f"{where}: {cells} of {quoted(column)} "
-                    f"{'is a limit' if cells.startswith('1 ') else 'are limits'} of "
-                    f"detection such as {quoted(cell.text)} (first: row {cell.row}, "
-                    f"line {self._line(cell)}); --limits reads them."
-                )
+            raise DataError(f"{self._no_number()} {asked}".strip())
+        if asked:
+            raise DataError(f"{self.where}: {asked}")
         point, comma, grouped = map(self.evidence.get, ("point", "comma", "grouped"))
         comma = comma or (grouped if self.form.decimal == "," else None)
         if comma and point:
             raise DataError(
-                f"{where}: {self._shown(point)} but {self._shown(comma)}; use one "
-                "decimal sign throughout, and no separators of thousands."
+                f"{self.where}: {point} but {comma}; use one decimal sign throughout, "
+                "and no separators of thousands."
             )
         if grouped and not comma:
             raise DataError(
-                f"{where}, {self._shown(grouped)}, which may mean "
+                f"{self.where}, {grouped}, which may mean "
                 f"{grouped.text.replace(',', '.')} or {grouped.text.replace(',', '')}; "
                 "say --read decimal=, for the first, or take the commas out for the "
                 "second."
             )
         return "," if comma or self.form.decimal == "," else "."
 
-    def _refuse_text(self, where: str) -> None:
-        """Refuse columns of text, or a line of text above numbers."""
-        first = {n: c for n, c in self.troubles.items() if c.row == 1}
-        texts = [n for n in self.troubles if n not in self.proven]
-        if not self.form.header and first:
-            cell = next(iter(first.values()))
-            raise DataError(
-                f"{where}: line {self._line(cell)} holds text ({quoted(cell.text)}) "
-                "where --read header=no promises data; leave that out if these are "
-                "names, or turn categories into columns of 0 and 1 with --one-hot auto."
-            )
-        if texts:
-            cell, dates = self.troubles[texts[0]], []
-            dates = [n for n in texts if is_date(self.troubles[n].text)]
-            example = f"row {cell.row}, line {self._line(cell)}: {quoted(cell.text)}"
-            raise DataError(f"{where}: {no_numbers(texts, dates, example)}")
-        if first:
-            cell = next(iter(first.values()))
-            raise DataError(
-                f"{where}: line {self._line(cell)} holds text ({quoted(cell.text)}) "
-                f"above the numbers of {listed(first)}; if these are units, delete "
-                "that line."
-            )
-
-    def _line(self, cell: _Cell) -> int:
-        return int(self.lines()[cell.row - 1])
-
-    def _shown(self, cell: _Cell) -> str:
-        place = f"row {cell.row} (line {self._line(cell)})"
-        return f"{place}, column {quoted(cell.column)} holds {quoted(cell.text)}"
-
-
-def _trimmed(cells, form: Format):
-    """Cells as text without blanks around it, null where a value is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        texts = cells.cast("string")
-    except pa.ArrowInvalid:  # not UTF-8
-        plain = (
-            None if c is None else c.decode(errors="replace") for c in cells.to_pylist()
+    def _limited(self, cell: _Cell) -> str:
+        """What to say of a column of limits, of which this is the first."""
+        n = self.counts[cell.column]
+        return (
+            f"{counted(n, 'cell')} of {quoted(cell.column)} "
+            f"{agree(n, 'is a limit', 'are limits')} of detection such as "
+            f"{quoted(cell.text)} (first: row {cell.row}, line {cell.line}); --limits "
+            f"reads {agree(n, 'it', 'them')}."
         )
-        texts = pa.array(plain, "string")
-    texts = pc.utf8_trim_whitespace(texts)
-    missing = pc.is_in(pc.utf8_lower(texts), pa.array(sorted(MISSING)))
-    if form.missing:
-        missing = pc.or_(missing, pc.is_in(texts, pa.array(sorted(form.missing))))
-    return pc.if_else(missing, None, texts)
+
+    def _no_number(self) -> str:
+        """What to say of cells that are no numbers."""
+        first = {name: cell for name, cell in self.troubles.items() if cell.row == 1}
+        texts = [name for name in self.troubles if name not in self.proven]
+        for cell in first.values():
+            above = f"{self.where}: line {cell.line} holds text ({quoted(cell.text)})"
+            if not self.form.header:
+                return (
+                    f"{above} where --read header=no promises data; leave that out "
+                    "if these are names, or turn categories into columns of 0 and 1 "
+                    "with --one-hot auto."
+                )
+            if not texts:
+                return (
+                    f"{above} above the numbers of {listed(first)}; if these are "
+                    "units, delete that line."
+                )
+        if texts:
+            cell = self.troubles[texts[0]]
+            dates = [n for n in texts if is_date(self.troubles[n].text)]
+            example = f"row {cell.row}, line {cell.line}: {quoted(cell.text)}"
+            return f"{self.where}: {no_numbers(texts, dates, example)}"
+        cell = min(self.troubles.values(), key=lambda cell: cell.row)
+        return (
+            f"{self.where}, {cell}, which is not a finite number; mend it, or if it "
+            f"stands for a missing value add --read na={quoted(cell.text)}."
+        )
 
 
-def _finite(cells: Any) -> np.ndarray | None:
-    """Cells as Arrow reads them, null as NaN; None if one is no finite number."""
-    import pyarrow as pa
-
-    try:
-        # Arrow is slow where many cells are no numbers, so a few are tried first.
-        cells[:100].cast("float64")
-        values = cells.cast("float64").to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid:
+def number_of(text: str) -> float | None:
+    """The number that a text is, with point or comma; None where that is not sure."""
+    plain = _plain(text)
+    if _GROUPED.fullmatch(plain):
         return None
-    there = len(cells) - cells.null_count
-    return values if np.isfinite(values).sum() == there else None
+    return _number(plain, "," if "," in plain else ".")
+
+
+def _plain(text: str) -> str:
+    return text.strip().replace("\u2212", "-")  # a minus as typesetters write it
+
+
+def _number(text: str, sign: str) -> float | None:
+    """The finite number that a text is with this decimal sign, or None."""
+    if sign == ",":
+        text = "" if "." in text else text.replace(",", ".")
+    value = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return value if math.isfinite(value) else None
+
+
+def _numbers(texts: np.ndarray, sign: str) -> np.ndarray:
+    """Values, and lower and upper bounds of limits, of cells that were looked at."""
+    found = np.full((3, len(texts)), np.nan)
+    for k, text in enumerate(texts.tolist()):
+        if text is None:
+            continue
+        if limit := _LIMIT.fullmatch(text):
+            end = _number(_plain(limit[2]), sign)
+            found[1:, k] = (-np.inf, end) if limit[1] in "<≤" else (end, np.inf)
+        else:
+            found[0, k] = _number(_plain(text), sign)
+    return found
 
 
 def is_word(text: str) -> bool:
@@ -558,7 +550,7 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Layout, Iterator[_Row]
     for line in lines:
         head.append(line)
         size, rows_seen = size + len(line), rows_seen + (not _is_comment(line))
-        if rows_seen == 50 or (size > HEAD and len(head) > 2):
+        if rows_seen == _FIRST or (size > HEAD and len(head) > 2):
             break
     if any("\0" in line for line in head):
         raise DataError(
@@ -714,11 +706,6 @@ def _distinct(names: list[str]) -> list[str]:
         seen[new] += new != name
         distinct.append(new)
     return distinct
-
-
-def _decoded(cell: bytes) -> str:
-    """A cell as text; what is not UTF-8 becomes what `_UNDECODED` finds."""
-    return cell.decode("utf-8", "surrogateescape")
 
 
 def _not_utf8(place: str) -> DataError:

@@ -1,4 +1,4 @@
-"""Files: what kind of table they hold, their bytes, and writing them as a whole."""
+"""Files: their kind, their bytes, how much memory they may take, and writing them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import lzma
+import math
 import os
 import re
 import secrets
@@ -23,7 +24,6 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from wideberth.data.errors import DataError
-from wideberth.data.memory import physical_memory
 
 #: Number of bytes of the start of a text file that tell how it is written: a choice.
 HEAD = 1 << 16
@@ -56,6 +56,11 @@ LABEL = "label"
 #: Kinds of which a folder of files is one table.
 _IN_FOLDERS = ("parquet", "arrow", "csv", "tsv")
 _COMPRESSED = (".gz", ".bz2", ".xz")
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+#: Fewest chunks that must fit into memory beside what the process holds: four while the
+#: data is read, and as many for rows and results (a choice).
+_LEAST_CHUNKS = 8
 #: A line of a LIBSVM file: a label, which may be missing, and pairs of index:value.
 _SPARSE_LINE = re.compile(rb"(?:[^\s:]+|\d+:\S+)(?:\s+\d+:\S+)*")
 
@@ -215,6 +220,70 @@ def explained(name: str, form: str = "") -> Iterator[None]:
         else:
             raise
         raise DataError(f"{name} {why}.") from None
+
+
+# -- memory ---------------------------------------------------------------------------
+
+
+def parse_bytes(value) -> int:
+    """Read a number of bytes, or text such as "2GB" or "500 MiB".
+
+    None is a quarter of the machine's memory.
+    """
+    if value is None:
+        return physical_memory() // 4
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        size = float(value)
+    else:
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", str(value).upper())
+        try:
+            size = float(match[1]) * _UNITS[match[2]]  # type: ignore[index]
+        except (TypeError, ValueError, KeyError):
+            size = 0.0
+    if not 1 <= size <= sys.maxsize:
+        raise ValueError(
+            f"memory={value!r} is not an amount of memory; give a number of bytes or "
+            "text such as '2GB' or '500 MiB'."
+        )
+    return int(size)
+
+
+def physical_memory() -> int:
+    """Bytes of memory that the machine has."""
+    import psutil
+
+    return psutil.virtual_memory().total
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds now."""
+    import psutil
+
+    return psutil.Process().memory_info().rss
+
+
+def chunk_bytes(memory: int) -> int:
+    """How much is read at a time where so many bytes may be held."""
+    return min(max(memory // 128, 1 << 20), 1 << 26)
+
+
+def room(memory) -> int:
+    """Bytes that may be taken beside those held now; an error if they are too few.
+
+    Without a limit it is a quarter of what this process leaves of the machine's memory.
+    """
+    held = resident()
+    if memory is None:
+        return max(physical_memory() - held, 0) // 4
+    limit = parse_bytes(memory)
+    if limit - held >= _LEAST_CHUNKS * chunk_bytes(limit):
+        return limit - held
+    much = "less than" if limit < held else "hardly more than"
+    enough = math.ceil(1.25 * held / 10**7) * 10
+    raise DataError(
+        f"memory={memory!r} is {much} the {held / 1e6:.0f} MB that this process holds "
+        f"already; give at least {enough}MB, or read the data in a process of its own."
+    )
 
 
 def check_room(size: int, where: str) -> None:

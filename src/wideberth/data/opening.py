@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from os import PathLike
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 
 from wideberth.data.arrays import (
     ArrayReader,
-    MappedRows,
+    LibsvmReader,
     StoredRows,
     load_npy,
     open_archive,
@@ -19,12 +20,11 @@ from wideberth.data.arrays import (
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, agree, listed
-from wideberth.data.files import LABEL, File, explained, kind_of
-from wideberth.data.libsvm import LibsvmReader
-from wideberth.data.memory import parse_bytes, room
+from wideberth.data.files import LABEL, File, explained, kind_of, parse_bytes, room
 from wideberth.data.sources import (
     ArraySource,
     ChunkSource,
+    DaskSource,
     Source,
     TableSource,
     check_errors,
@@ -102,8 +102,8 @@ def open_data(
         Error bars: of a table, or a Dask frame, a dict of feature to error column, to a
         pair (down, up) of them or to None, whose features are all that is read; beside
         a .npy file or a memory map, an array or another .npy file of the same shape, or
-        a pair of them; beside a Dask array, one of the same blocks, or a pair; beside
-        an array of another library, one of the same shape.
+        a pair of them; beside a Dask array, one of the same blocks; beside an array of
+        another library, one of the same shape. Dask takes no pairs.
     memory : int or str, optional
         Bytes that the process may hold, such as "2GB", what it holds already included;
         by default a quarter of the memory that it leaves of the machine's is used
@@ -175,7 +175,6 @@ def _open(
 
     Tables that must be `labelled` are not looked into further if they are not.
     """
-    y = beside["y"]
     values = {**beside, "X_err": X_err}
     extras = " and ".join(name for name in values if values[name] is not None)
     if isinstance(X, Source):
@@ -185,19 +184,19 @@ def _open(
                 "with it."
             )
         return X
-    if y is None and (isinstance(X, np.memmap) or is_foreign(X)):
-        raise DataError("y is missing; give one label per row of X.")
-    if isinstance(X, np.memmap):
-        reader = ArrayReader("X, a memory map", "npy", MappedRows(X))
-        errors = _error_rows(X_err, X.shape)
-        plan = reader.plan(Request())
-        return TableSource(reader, plan, beside, memory, errors=errors)
     if isinstance(X, str | PathLike):
         return _open_path(Path(X), beside, memory, columns, X_err, d, labelled)
     if is_dask(X):
         return _open_dask(X, beside, memory, columns, X_err)
-    if is_foreign(X):
-        return ArraySource(X, **beside, X_err=X_err)
+    if isinstance(X, np.memmap) or is_foreign(X):
+        if beside["y"] is None:
+            raise DataError("y is missing; give one label per row of X.")
+        if is_foreign(X):
+            return ArraySource(X, **beside, X_err=X_err)
+        reader, errors = ArrayReader("X, a memory map", "npy", X), _error_rows(X_err, X)
+        return TableSource(
+            reader, reader.plan(Request()), beside, memory, errors=errors
+        )
     if extras:
         raise DataError(
             f"X yields chunks, so {extras} must come with them: (X, y, weight, radius, "
@@ -206,8 +205,8 @@ def _open(
     return ChunkSource(X, memory)
 
 
-def _error_rows(X_err, shape) -> list:
-    """Tables of errors beside an array of this shape, which give rows in slices."""
+def _error_rows(X_err, rows) -> list:
+    """Tables of errors beside an array of rows, which give rows in slices."""
     tables: list = []
     for table in error_tables(X_err):
         if isinstance(table, dict):
@@ -221,38 +220,46 @@ def _error_rows(X_err, shape) -> list:
                     f"X_err is the file {table}; beside an array it must be a .npy "
                     "file of the same shape."
                 )
-            tables.append(StoredRows(table))
-        elif isinstance(table, np.memmap):
-            tables.append(MappedRows(table))
-        else:
+            table = StoredRows(table)
+        elif not isinstance(table, np.memmap):
             errors_in_memory(table, None)
-            tables.append(table.toarray() if sp.issparse(table) else np.asarray(table))
-        check_errors(tables[-1], shape)
+            table = table.toarray() if sp.issparse(table) else np.asarray(table)
+        check_errors(table, rows.shape)
+        tables.append(table)
     return tables
 
 
 def _open_dask(X, beside: dict, memory, columns, X_err) -> Source:
-    from wideberth.data.dask import DaskSource
-
-    frame, errors = hasattr(X, "columns"), list(error_tables(X_err))
+    frame, errors, names = hasattr(X, "columns"), X_err, None
+    if isinstance(X_err, tuple | list):
+        raise DataError(
+            "X_err is a pair (down, up); beside a Dask collection it must be one error "
+            "for every cell, such as the larger of the two."
+        )
     if frame and isinstance(X_err, dict):
-        errors, columns = named_errors(X_err, "a Dask frame"), list(X_err)
-    elif errors and (frame or not all(map(is_dask, errors))):
+        tables = named_errors(X_err, "a Dask frame")
+        if len(tables) > 1:
+            raise DataError(
+                "X_err has pairs (down, up) of columns; a Dask frame takes one column "
+                "of errors for each feature, such as that of the larger errors."
+            )
+        errors, columns = tables[0], list(X_err)
+    elif X_err is not None and (frame or not is_dask(X_err)):
         raise DataError(
             "X_err goes with a Dask frame by the names of its columns, {'mass': "
             "'mass_err'}, and with a Dask array as another of the same blocks."
         )
-    names = None
+    elif X_err is not None and (
+        X.shape[1] != X_err.shape[1] or X.chunks[0] != X_err.chunks[0]
+    ):
+        raise DataError(
+            f"X_err has shape {X_err.shape} and blocks of {X_err.chunks[0][:3]} … "
+            f"rows; it must have those of X, {X.shape} and {X.chunks[0][:3]} …"
+        )
     if frame:
         names = list(X.columns) if columns is None else list(columns)
-        aside = error_names(errors)
+        aside = error_names([errors] if errors else [])
         X = X[_there([*names, *aside], list(X.columns), "X, a Dask frame,")]
-    for table in () if frame else errors:
-        if X.shape[1] != table.shape[1] or X.chunks[0] != table.chunks[0]:
-            raise DataError(
-                f"X_err has shape {table.shape} and blocks of {table.chunks[0][:3]} … "
-                f"rows; it must have those of X, {X.shape} and {X.chunks[0][:3]} …"
-            )
     return DaskSource(X, **beside, memory=memory, errors=errors, names=names)
 
 
@@ -276,20 +283,20 @@ def _open_path(
     reader = open_reader(path, Format(), parse_bytes(memory))
     y, request, errors = beside["y"], Request(), []
     guessed = columns is None and X_err is None and reader.kind not in _NAMELESS
-    if X_err is not None and reader.kind == "libsvm":
-        raise DataError(
-            f"{path} is a LIBSVM file, which has no place for errors; put X and the "
-            "errors into one table (Parquet, Arrow, CSV), or load them."
-        )
     if isinstance(reader, ArrayReader):
-        errors = _error_rows(X_err, reader.rows.shape)
+        errors = _error_rows(X_err, reader.rows)
     elif isinstance(reader, LibsvmReader):
+        if X_err is not None:
+            raise DataError(
+                f"{path} is a LIBSVM file, which has no place for errors; put X and "
+                "the errors into one table (Parquet, Arrow, CSV), or load them."
+            )
         if y not in (None, LABEL):
             raise DataError(
                 f"y={y!r} is not a column of {path}; its labels are called {LABEL!r}. "
                 "Leave y out."
             )
-        features = None if d is None else _first_features(reader, d)
+        features = None if d is None else reader.first_features(d)
         request, beside["y"] = Request(texts=(LABEL,), features=features), LABEL
     else:
         if not isinstance(y, str) and (labelled or y is not None):
@@ -308,31 +315,20 @@ def _open_path(
             numbers=tuple(name for name in numbers if name is not None),
             features=None if columns is None else tuple(columns),
         )
-    if guessed and d is not None:
-        names = reader.others({*request.texts, *request.numbers})
-        if len(names) not in (0, d):
-            raise DataError(
-                f"The model has {d} features and no names for them, and {path} has "
-                f"{len(names)} columns, {listed(names, 12)}; say which are features: "
-                "open_data(path, columns=[...])."
-            )
     plan = reader.plan(request)
+    if guessed and d not in (None, len(plan.features)):
+        raise DataError(
+            f"The model has {d} features and no names for them, and {path} has "
+            f"{len(plan.features)} columns, {listed(plan.features, 12)}; say which are "
+            "features: open_data(path, columns=[...])."
+        )
     if guessed:
         _log.info("%s: the features are %s", path, listed(plan.features, 12))
+        for remark in reader.remarks:
+            warnings.warn(remark, stacklevel=2)
     source = TableSource(reader, plan, beside, memory, errors=errors)
     source.guessed = guessed
     return source
-
-
-def _first_features(reader: LibsvmReader, d: int) -> tuple[str, ...]:
-    """The names of d features of a LIBSVM file; what no row has is zero."""
-    start, stop = int(reader.indices[0]), int(reader.indices[-1]) + 1
-    if stop - start > d:
-        raise DataError(
-            f"{reader.name} has features up to number {stop - 1}, and the model knows "
-            f"{d}; leave the others out."
-        )
-    return tuple(f"x{k}" for k in range(start, start + d))
 
 
 def open_reader(path, form: Format, memory: int | None = None) -> Reader:

@@ -11,17 +11,19 @@ import operator
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError
+from wideberth.noise.error_bars import ErrorBars
 from wideberth.noise.reading import errors_beside, in_the_middle
 from wideberth.noise.sets import Noise
 from wideberth.noise.shapes import Shape
 from wideberth.problem import Problem
 from wideberth.problem.arrays import (
+    concat,
     fill,
     float64,
     host,
@@ -45,7 +47,8 @@ class Samples:
     The rows are in memory: all that there are, some of them (`take`), or one chunk of
     data that is read in pieces. What is None is not known or not needed. A radius may
     be one number for all rows. `errors` has no table, one, or two of lower and upper
-    errors; a table has the shape of X, or is one covariance matrix for each row.
+    errors; a table has the shape of X, or is one covariance matrix for each row. Sets
+    that were read from such tables, `ErrorBars`, may stand in their place.
     `number` says which of the chunks this is, and `origin` where it comes from.
     """
 
@@ -72,18 +75,32 @@ class Samples:
         """Errors as `wideberth.solve` takes them."""
         return self.errors if len(self.errors) == 2 else next(iter(self.errors), None)
 
-    def take(self, rows) -> Samples:
+    def take(self, rows) -> Self:
         """The same of some rows alone: a slice, indices or, of NumPy arrays, a mask."""
 
         def some(part):
+            if isinstance(part, ErrorBars):
+                return part.take(rows)
             return part if part is None or np.ndim(part) == 0 else pick(part, rows)
 
-        X, errors = (
-            pick(self.X, rows),
-            tuple(pick(table, rows) for table in self.errors),
-        )
+        X, errors = pick(self.X, rows), tuple(map(some, self.errors))
         y, weight, radius = map(some, (self.y, self.weight, self.radius))
         return replace(self, X=X, y=y, weight=weight, radius=radius, errors=errors)
+
+    def joined(self, others: Samples) -> Samples:
+        """These rows and then the others, which have the same parts."""
+
+        def both(ours, theirs):
+            return None if ours is None else concat([ours, theirs])
+
+        return replace(
+            self,
+            X=both(self.X, others.X),
+            y=both(self.y, others.y),
+            weight=both(self.weight, others.weight),
+            radius=both(self.radius, others.radius),
+            errors=tuple(map(both, self.errors, others.errors)),
+        )
 
     def error(self, message: str) -> DataError:
         """An error about this chunk."""

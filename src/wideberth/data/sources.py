@@ -1,13 +1,21 @@
-"""Where chunks come from: arrays, files, and whatever yields them; Dask: `dask.py`."""
+"""Where chunks come from: arrays, files, Dask, and whatever yields them.
+
+A `Source` puts questions to every chunk of its rows, `map(question)`. Rows of a Dask
+collection answer where they live; only answers travel. A task there depends on its
+partition and on the question alone, so one that is lost with its worker is computed
+again, by Dask, with the same result.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, TypeVar
@@ -17,11 +25,11 @@ import scipy.sparse as sp
 
 from wideberth.data.arrays import check_length, load_npy
 from wideberth.data.errors import DataError, agree, listed, quoted
-from wideberth.data.memory import chunk_bytes, parse_bytes, room
+from wideberth.data.files import chunk_bytes, parse_bytes, room
 from wideberth.data.samples import Checksum, Samples, checksum
 from wideberth.data.table import Plan, Reader
 from wideberth.noise.reading import in_order_of
-from wideberth.problem.arrays import concat, host, is_foreign, like, namespace, pick
+from wideberth.problem.arrays import host, is_foreign, like, namespace
 from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import check_number, refuse_masked
 
@@ -42,6 +50,7 @@ _VECTORS = 30
 #: Chunks that are held while the data is read: the next, the present one and copies
 #: (the same benchmark: peaks are up to 2 % below a cap of 280 MB).
 _CHUNKS = 4
+_DASK = "X, a Dask collection"
 
 
 class Source(ABC):
@@ -55,7 +64,7 @@ class Source(ABC):
     #: Rows, where that is known before the first read, and features.
     n: int | None = None
     d: int
-    #: Bytes of a row.
+    #: Bytes of a row, errors included.
     row_bytes: float
     #: Names of the features, where the data has them.
     names: list[str] | None = None
@@ -65,14 +74,11 @@ class Source(ABC):
     brings_errors = False
     #: Whether cells may be missing (NaN); otherwise they are refused.
     gaps = False
-    #: Whether rows have labels.
+    #: Whether rows have labels; and how to give them, for a message.
     labelled = True
-    #: How to give labels, for a message where they are missing.
     _wanted = "give one label per row of X"
     #: Whether the rows are in memory all the time.
     stays = False
-    #: Called with the number of chunks of a read that are done.
-    watch: Callable[[int], None] | None = None
     #: The kind of the data and where it is, for `repr`.
     _what = ""
     #: Files that hold X, with size and time of change; None where X is in no file.
@@ -96,13 +102,11 @@ class Source(ABC):
     def map(self, question: Callable[[Samples], T]) -> Iterator[T]:
         """Put a question to every chunk; the next one is read meanwhile."""
         count = 0
-        for count, chunk in enumerate(_ahead(self._recognised()), 1):
+        for chunk in _ahead(self._recognised()):
             yield question(chunk)
-            if self.watch is not None:
-                self.watch(count)
+            count += 1
         self._log_read(count)
-        if self._chunks is None:
-            self._chunks = count
+        self._chunks = self._chunks or count
         if count != self._chunks:
             raise DataError(
                 f"The data changed while it was read: it came in {count} chunks, and "
@@ -168,20 +172,23 @@ class Source(ABC):
             them: what `fit` takes, `search.fit(**data.sample(100_000))`. Losses are
             summed over rows, so a C chosen on m of n rows is C·m/n for all of them.
         """
+        drawn = self.draw(size, random_state)
+        parts = {"X": drawn.X, "y": drawn.y, "sample_weight": drawn.weight}
+        parts |= {"radius": drawn.radius, "X_err": drawn.X_err}
+        return {name: part for name, part in parts.items() if part is not None}
+
+    def draw(self, size: int, random_state: int = 0) -> Samples:
+        """The rows of `sample`, as samples; every row has the same chance."""
         check_number(size, "size", whole=True)
-        n, keys, parts = 0, np.empty(0), None
+        n, keys, drawn = 0, np.empty(0), None
         for count, more, rows in self.map(_RandomRows(int(size), int(random_state))):
             n, keys = n + count, np.concatenate([keys, more])
-            parts = rows if parts is None else {
-                name: concat([part, rows[name]]) for name, part in parts.items()
-            }  # fmt: skip
+            drawn = rows if drawn is None else drawn.joined(rows)
             if len(keys) > 2 * size:
-                keys, parts = _smallest(keys, parts, size)
-        if parts is None:
+                keys, drawn = _smallest(keys, drawn, size)
+        if drawn is None:
             raise DataError("The data holds no rows; there is nothing to draw from.")
-        self.n, (_, drawn) = n, _smallest(keys, parts, size)
-        if "up" in drawn:
-            drawn["X_err"] = drawn["X_err"], drawn.pop("up")
+        self.n, (_, drawn) = n, _smallest(keys, drawn, size)
         return drawn
 
     def capacity(self, copies: float = _COPIES, item: float | None = None) -> int:
@@ -210,54 +217,28 @@ class Source(ABC):
         return f"<{type(self).__name__}: {', '.join(filter(None, parts))}>"
 
 
-def logged(callback: Callable[[dict], bool | None] | None):
-    """A callback that tells the logger of every certified point, then the user's."""
+def logged(callback: Callable[[dict], bool | None] | None, verbose: bool = False):
+    """A callback that tells the logger of every certified point, then the user's.
+
+    If `verbose` a line on standard error says it, too.
+    """
 
     def certified(entry: dict) -> bool | None:
-        _log.info(
-            "after %d reads: objective %.6g, gap %.2e, %d rows undecided, %.1f s",
-            *(entry[name] for name in ("passes", "primal", "gap", "free", "seconds")),
+        text = (
+            f"after {entry['passes']:g} reads: objective {entry['primal']:.6g}, gap "
+            f"{entry['gap']:.2e}, {entry['free']} rows undecided, "
+            f"{entry['seconds']:.1f} s"
         )
+        _log.info(text)
+        if verbose:
+            print(text, file=sys.stderr)
         return None if callback is None else callback(entry)
 
     return certified
 
 
-class ReadingLine:
-    """One line on standard error: reads done, the chunk being read, the gap.
-
-    It is the callback of a run over a source, and calls the user's next.
-    """
-
-    def __init__(self, source: Source, callback):
-        self.callback, self.reads, self.gap = callback, 0, float("nan")
-        self.live = sys.stderr.isatty()
-        source.watch = self.watch if self.live else None
-
-    def watch(self, chunks: int) -> None:
-        """Show how far the present read is."""
-        text = f"read {self.reads + 1}, chunk {chunks}"
-        if self.gap == self.gap:
-            text += f", relative gap {self.gap:.1e}"
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
-
-    def __call__(self, entry: dict) -> bool | None:
-        """Show a certified point."""
-        self.reads = int(entry["passes"])
-        self.gap = entry["gap"] / entry["primal"] if entry["primal"] > 0 else 0.0
-        start = "\r\x1b[K" if self.live else ""
-        sys.stderr.write(
-            f"{start}read {self.reads}: objective {entry['primal']:.6g}, relative gap "
-            f"{self.gap:.1e}, {entry['free']} rows undecided\n"
-        )
-        return None if self.callback is None else self.callback(entry)
-
-
 def _ahead(items: Iterator[T]) -> Iterator[T]:
     """The same items, the next being fetched while the last is used."""
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(1) as reader:
         coming = reader.submit(next, items, None)
         while (item := coming.result()) is not None:
@@ -267,32 +248,28 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
 
 @dataclass(frozen=True)
 class _RandomRows:
-    """A question to chunks: which of their rows have the smallest random keys.
-
-    Every row of the data has the same chance, whatever chunk it is in.
-    """
+    """A question to chunks: which of their rows have the smallest random keys."""
 
     size: int
     seed: int
 
-    def __call__(self, chunk: Samples) -> tuple[int, np.ndarray, dict[str, Any]]:
-        """The number of rows, and keys and parts of those drawn."""
+    def __call__(self, chunk: Samples) -> tuple[int, np.ndarray, Samples]:
+        """The number of rows, and keys and samples of those drawn."""
         keys = np.random.default_rng((self.seed, chunk.number)).random(chunk.n)
-        names = ("X", "y", "sample_weight", "radius", "X_err", "up")
-        parts = (chunk.X, chunk.y, chunk.weight, chunk.radius, *chunk.errors)
-        named = zip(names, parts, strict=False)
-        known = {name: part for name, part in named if part is not None}
-        keys, drawn = _smallest(keys, known, self.size)
-        vectors = {"y", "sample_weight", "radius"} & drawn.keys()
-        return chunk.n, keys, drawn | {name: host(drawn[name]) for name in vectors}
+        y, weight, radius = (
+            None if part is None else host(part)
+            for part in (chunk.y, chunk.weight, chunk.radius)
+        )
+        here = replace(chunk, y=y, weight=weight, radius=radius)
+        return chunk.n, *_smallest(keys, here, self.size)
 
 
-def _smallest(keys: np.ndarray, parts: dict, size: int) -> tuple[np.ndarray, dict]:
+def _smallest(keys: np.ndarray, rows: Samples, size: int) -> tuple[np.ndarray, Samples]:
     """At most so many rows, those of the smallest keys, in their order."""
     if len(keys) <= size:
-        return keys, parts
+        return keys, rows
     kept = np.sort(np.argpartition(keys, size - 1)[:size])
-    return keys[kept], {name: pick(part, kept) for name, part in parts.items()}
+    return keys[kept], rows.take(kept)
 
 
 class ArraySource(Source):
@@ -307,24 +284,20 @@ class ArraySource(Source):
 
     def __init__(self, X, y, weight=None, radius=None, X_err=None):
         super().__init__()
-        self.X, (self.n, self.d) = X, X.shape
-        self.errors = () if X_err is None else (_errors_like(X, X_err),)
-        self.brings_radii = radius is not None
-        self.brings_errors = X_err is not None
+        self.n, self.d = X.shape
+        self.brings_radii, self.brings_errors = radius is not None, X_err is not None
         self.row_bytes = 8 * self.d * (1 + self.brings_errors)
         #: Rows of a slice, as many as fit on the device with the errors.
         self.step = max(16 * DEVICE_ENTRIES // max(self.row_bytes, 1), 1)
         given = zip(ROLES, (y, weight, radius), strict=True)
-        self.vectors = {role: per_row(v, self.n, ROLES[role]) for role, v in given}
+        vectors = {role: per_row(v, self.n, ROLES[role]) for role, v in given}
+        errors = () if X_err is None else (_errors_like(X, X_err),)
+        self.whole = Samples(X, **vectors, errors=errors, origin="X")
 
     def chunks(self):
         for number, start in enumerate(range(0, self.n, self.step)):
             rows = slice(start, min(start + self.step, self.n))
-            parts = {k: None if v is None else v[rows] for k, v in self.vectors.items()}
-            errors = tuple(table[rows, :] for table in self.errors)
-            yield Samples(
-                self.X[rows, :], **parts, errors=errors, number=number, origin="X"
-            )
+            yield replace(self.whole.take(rows), number=number)
 
     def map(self, question):
         for chunk in self.chunks():
@@ -364,7 +337,7 @@ class ChunkSource(Source):
         first = next(self.chunks(), None)
         if first is None:
             raise DataError("X yields no chunk; at least one is needed.")
-        self.d, self.labelled = first.X.shape[1], first.y is not None
+        self.d, self.labelled = first.d, first.y is not None
         self.brings_errors = bool(first.errors)
         self.row_bytes = 8 * self.d
         if not is_foreign(first.X):
@@ -374,44 +347,51 @@ class ChunkSource(Source):
 
     def chunks(self):
         for number, parts in enumerate(self._start()):
-            if sp.issparse(parts) or getattr(parts, "ndim", 0) == 2:
-                parts = (parts, None)
-            if not isinstance(parts, tuple | list) or not 2 <= len(parts) <= 5:
-                raise DataError(
-                    f"X, chunk {number}: each must be a tuple {_CHUNK}; received "
-                    f"{type(parts).__name__}."
-                )
-            X, *vectors, errors = (*parts, None, None, None)[:5]
-            for name, part in zip(("X", "y", "weight", "radius"), parts, strict=False):
-                refuse_masked(part, name)
-            where = f"X, chunk {number}"
-            errors = in_order_of(errors, X)
-            X = X if sp.issparse(X) or is_foreign(X) else np.asarray(X)
-            if X.ndim != 2:
-                raise DataError(
-                    f"{where}: the rows have shape {X.shape}; they must have two "
-                    "dimensions: samples × features. If X holds rows, not chunks "
-                    "(X, y), give y beside it."
-                )
-            y, weight, radius = (
-                part if part is None or is_foreign(part) else np.asarray(part)
-                for part in vectors
-            )
-            tables = error_tables(errors)
-            if tables and is_foreign(X):
-                raise DataError(
-                    f"{where}: errors go with NumPy and SciPy arrays; its rows are a "
-                    f"{type(X).__name__}."
-                )
-            tables = tuple(
-                part if sp.issparse(part) else np.asarray(part) for part in tables
-            )
-            for table in tables:
-                check_errors(table, X.shape, where)
-            chunk = Samples(X, y, weight, radius, tables, number, "X")
+            chunk = self._chunk(number, parts)
             self.brings_radii |= chunk.radius is not None
             if chunk.n:
                 yield chunk
+
+    def _chunk(self, number: int, parts) -> Samples:
+        """One of the chunks, checked."""
+        where = f"X, chunk {number}"
+        if sp.issparse(parts) or getattr(parts, "ndim", 0) == 2:
+            parts = (parts, None)
+        if not isinstance(parts, tuple | list) or not 2 <= len(parts) <= 5:
+            raise DataError(
+                f"{where}: each must be a tuple {_CHUNK}; received "
+                f"{type(parts).__name__}."
+            )
+        for name, part in zip(("X", "y", "weight", "radius"), parts, strict=False):
+            refuse_masked(part, name)
+        X, *vectors, errors = (*parts, None, None, None)[:5]
+        errors = error_tables(in_order_of(errors, X))
+        X = _plain(X)
+        if X.ndim != 2:
+            raise DataError(
+                f"{where}: the rows have shape {X.shape}; they must have two "
+                "dimensions: samples × features. If X holds rows, not chunks "
+                "(X, y), give y beside it."
+            )
+        if errors and is_foreign(X):
+            raise DataError(
+                f"{where}: errors go with NumPy and SciPy arrays; its rows are a "
+                f"{type(X).__name__}."
+            )
+        tables = tuple(map(_plain, errors))
+        for table in tables:
+            check_errors(table, X.shape, where)
+        y, weight, radius = map(_plain, vectors)
+        return Samples(X, y, weight, radius, tables, number, "X")
+
+
+def _plain(part):
+    """A NumPy array, CSR matrix or array of another library; None stays None."""
+    if part is None or is_foreign(part):
+        return part
+    if sp.issparse(part):
+        return part.tocsr()
+    return part.to_numpy() if hasattr(part, "to_numpy") else np.asarray(part)
 
 
 class TableSource(Source):
@@ -446,12 +426,11 @@ class TableSource(Source):
         self.row_bytes = reader.row_bytes(plan) * (1 + len(errors))
         named = reader.kind not in ("npy", "libsvm")
         self.names = list(plan.features) if named and not texts else None
-        aside = (*plan.texts, *plan.numbers)
         self.beside = {}
         for role, name in ROLES.items():
             value = beside.get(role)
-            if not (isinstance(value, str) and value in aside):  # no column
-                value = per_row(value, self.n, name)
+            if not (isinstance(value, str) and value in (*plan.texts, *plan.numbers)):
+                value = per_row(value, self.n, name)  # no column
             self.beside[role] = value
         if reader.paths is not None:
             self._stamps = {path: _stamp(path) for path in reader.paths}
@@ -477,19 +456,21 @@ class TableSource(Source):
         for table in self.reader.tables(plan, self.chunk_bytes, not self.texts):
             if not table.n:
                 continue
-            rows = slice(start, start + table.n)
-            columns = table.texts | table.numbers
-            y, weight, radius = (
-                columns.get(part or "") if part is None or isinstance(part, str)
-                else np.array(part[rows])
-                for part in self.beside.values()
-            )  # fmt: skip
+            rows, columns = slice(start, start + table.n), table.texts | table.numbers
+
+            def part(value, rows=rows, columns=columns):
+                named = value is None or isinstance(value, str)
+                return columns.get(value or "") if named else np.array(value[rows])
+
             errors = tuple(
-                error_cells(part, columns, table.n) if isinstance(part, list)
-                else part[rows]
-                for part in (self.errors if plan is self.plan else ())
+                error_cells(own, columns, table.n) if isinstance(own, list)
+                else own[rows]
+                for own in (self.errors if plan is self.plan else ())
             )  # fmt: skip
-            chunk = Samples(table.X, y, weight, radius, errors, number, table.origin)
+            vectors = {role: part(value) for role, value in self.beside.items()}
+            chunk = Samples(
+                table.X, **vectors, errors=errors, number=number, origin=table.origin
+            )
             self._check_complete(chunk, plan)
             if self.guessed and plan is self.plan:
                 self._warn_of_numbers(chunk)
@@ -516,9 +497,7 @@ class TableSource(Source):
         """Name the place of the first value that is missing or infinite."""
         if self.gaps or sp.issparse(chunk.X) or np.isfinite(chunk.X.sum()):
             return
-        wrong = np.argwhere(~np.isfinite(chunk.X))
-        if wrong.size:
-            row, column = wrong[0]
+        for row, column in np.argwhere(~np.isfinite(chunk.X))[:1]:
             what = "no value" if np.isnan(chunk.X[row, column]) else "no finite number"
             raise chunk.error(
                 f"row {row} has {what} in column {plan.features[column]!r}; impute or "
@@ -538,6 +517,150 @@ class TableSource(Source):
         if not self.values.keys() >= set(texts):
             raise chunk.error("its labels changed since they were first read.")
         return replace(chunk, y=np.array([self.values[text] for text in texts]))
+
+
+class DaskSource(Source):
+    """Rows of a Dask collection; partitions must be split by rows alone.
+
+    Partitions are kept in the cluster's memory if the user persisted them, and computed
+    anew at every read if not. `errors` is a collection like X, or where X is a frame a
+    list of the columns that hold the errors of each feature, None where it is exact;
+    `names` are features.
+    """
+
+    _wanted = "give a Dask array or series of labels"
+
+    def __init__(
+        self, X, y, weight=None, radius=None, memory=None, *, errors=None, names=None
+    ):
+        super().__init__(memory)
+        self.names, self.d = names, X.shape[1] if names is None else len(names)
+        self.brings_errors = errors is not None
+        self.row_bytes = 8 * self.d * (1 + self.brings_errors)
+        self.brings_radii, self.labelled = radius is not None, y is not None
+        self.blocks = _partitions(X, "X")
+        #: Rows of each partition, NaN where that is not known.
+        self.lengths = getattr(X, "chunks", [(math.nan,) * len(self.blocks)])[0]
+        n = sum(self.lengths)
+        self.n = None if math.isnan(n) else int(n)
+        #: Partitions of labels, weights, radii and errors; None where there are none,
+        #: and a list of columns in each partition of X where these hold errors.
+        self.beside: list[list | None] = []
+        given = {"y": y, "sample_weight": weight, "radius": radius, "X_err": errors}
+        for name, value in given.items():
+            parts = None
+            if isinstance(value, list):
+                parts = [value] * len(self.blocks)
+            elif value is not None:
+                parts = _partitions(value, name)
+            if parts is not None and len(parts) != len(self.blocks):
+                raise DataError(
+                    f"{name} has {len(parts)} partitions where X has "
+                    f"{len(self.blocks)}; split both alike (rechunk, repartition)."
+                )
+            self.beside.append(parts)
+
+    def map(self, question):
+        import dask
+
+        ask, tasks = dask.delayed(_answer, pure=False), []
+        for number in range(len(self.blocks)):
+            asked = question.part(number) if hasattr(question, "part") else question
+            tasks.append(ask(asked, *self.parts(number)))
+        for number, (answer, found) in enumerate(_as_they_come(tasks)):
+            self._recognise(number, found, _DASK)
+            if answer is not None:  # an empty partition
+                yield answer
+        self._log_read(len(tasks))
+
+    def parts(self, number: int) -> list:
+        """What `_partition` makes a chunk of."""
+        beside = [None if part is None else part[number] for part in self.beside]
+        return [number, self.names, self.blocks[number], *beside]
+
+    def chunks(self):
+        yield from self.map(lambda chunk: chunk)
+
+    def labels(self):
+        yield from self.map(lambda chunk: (chunk.y, chunk.weight))
+
+    def some_labels(self):
+        for part in self.beside[0] or ():  # one by one: the first often does
+            y = _plain(part.compute())
+            if y.shape[0]:
+                yield y
+
+    def answered(self, question, name: str, dtype, width: tuple):
+        """A Dask array of one answer per row, computed when it is asked for.
+
+        `question` answers with a dict of arrays, of which that of this name is taken.
+        """
+        import dask
+        import dask.array as da
+
+        ask = dask.delayed(_named_answer, pure=False)
+        parts = [
+            da.from_delayed(ask(question, name, *self.parts(k)), (n, *width), dtype)
+            for k, n in enumerate(self.lengths)
+        ]
+        return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def _as_they_come(tasks: list):
+    """Answers in order; on a cluster those that are early wait there."""
+    import dask
+
+    try:
+        from distributed import get_client
+
+        client = get_client()
+    except (ImportError, ValueError):
+        yield from dask.compute(*tasks)
+        return
+    futures = client.compute(tasks)
+    try:
+        while futures:
+            yield futures[0].result()
+            futures.pop(0).release()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _answer(question, *parts):
+    """In a worker: what one partition answers, and its checksum."""
+    chunk = _partition(*parts)
+    return question(chunk) if chunk.n else None, checksum(chunk)
+
+
+def _named_answer(question, name: str, *parts):
+    return question(_partition(*parts))[name]
+
+
+def _partition(number: int, names, X, y, weight, radius, errors) -> Samples:
+    tables = () if errors is None else (
+        error_cells(errors, X, len(X)) if isinstance(errors, list) else _plain(errors),
+    )  # fmt: skip
+    X = _plain(X if names is None else X[names])
+    y, weight, radius = map(_plain, (y, weight, radius))
+    return Samples(X, y, weight, radius, tables, number, _DASK)
+
+
+def _partitions(data, name: str) -> list:
+    if not hasattr(data, "to_delayed"):
+        raise DataError(
+            f"{name} is a {type(data).__name__}; beside a Dask collection it must be "
+            "one too, split alike."
+        )
+    if hasattr(data, "npartitions") and not hasattr(data, "chunks"):
+        # Optimised, columns of one frame may come in fewer partitions than others.
+        return list(data.to_delayed(optimize_graph=False))
+    if data.ndim == 2 and data.numblocks[1] > 1:
+        data = data.rechunk({1: -1})
+    return data.to_delayed().ravel().tolist()
+
+
+# -- what goes with the rows -----------------------------------------------------------
 
 
 def no_labels(reader: Reader, y=None) -> DataError:

@@ -39,6 +39,10 @@ class Format:
     header: bool = True
     missing: frozenset[str] = frozenset()
 
+    def is_missing(self, cell: str) -> bool:
+        """Whether a cell, without blanks around it, stands for no value."""
+        return cell.lower() in MISSING or cell in self.missing
+
 
 @dataclass(frozen=True)
 class Request:
@@ -48,8 +52,7 @@ class Request:
     columns that are left once those and `dropped` are taken out; a list of names leaves
     out whatever it does not name. Those of them in `dates` hold dates, which are read
     as days. In `limits` (columns, or True for all) cells such as <0.5 are read as
-    bounds; elsewhere they are refused. Names in `optional` may be absent. Columns in
-    `empty` must hold nothing; `Reader.plan` says which.
+    bounds; elsewhere they are refused. Names in `optional` may be absent.
     """
 
     texts: tuple[str, ...] = ()
@@ -59,7 +62,6 @@ class Request:
     dates: tuple[str, ...] = ()
     limits: bool | tuple[str, ...] = False
     optional: frozenset[str] = frozenset()
-    empty: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -165,14 +167,12 @@ class Reader(File, ABC):
                 f"{listed(absent)}{f'{like} Its' if like else '; its'} columns are "
                 f"{listed(self.names, 12)}."
             )
-        empty: tuple[str, ...] = ()
         if features is None:
             features = self.others(aside)
-            empty = tuple(name for name in self.unnamed if name not in aside)
             if not features:
-                more = f"; name {listed(empty)} in its header" if empty else ""
+                more = self.unnamed and f"; name {listed(self.unnamed)} in its header"
                 raise DataError(
-                    f"{self.name} has no column left to be a feature{more}."
+                    f"{self.name} has no column left to be a feature{more or ''}."
                 )
         return Plan(
             texts=tuple(n for n in dict.fromkeys(request.texts) if n in names),
@@ -180,7 +180,6 @@ class Reader(File, ABC):
             features=features,
             dates=tuple(name for name in request.dates if name in features),
             limits=request.limits,
-            empty=empty,
         )
 
     def others(self, aside: Collection[str]) -> tuple[str, ...]:

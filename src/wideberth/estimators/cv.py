@@ -1,4 +1,4 @@
-"""`RobustLinearSVCCV`: C, radius and norm penalty by cross-validation, along paths.
+"""Searches: C, radius and norm penalty by cross-validation, along paths.
 
 Every fold trains one `path` per binary problem and scores all of its models. Choices
 are those of `GridSearchCV` on the same folds: all models meet the same certified
@@ -7,14 +7,16 @@ accuracy, ties go to the first candidate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
 from scipy.stats import rankdata
 from sklearn import get_config
-from sklearn.base import is_classifier
-from sklearn.metrics import get_scorer
+from sklearn.base import is_regressor
+from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.metadata_routing import (
@@ -22,22 +24,29 @@ from sklearn.utils.metadata_routing import (
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.parallel import Parallel, delayed
 
 from wideberth._path import read_Cs, read_penalties, read_radii, read_ramps
-from wideberth.estimators.folds import run_fold
-from wideberth.estimators.linear import LinearClassifier
-from wideberth.estimators.one_vs_rest import (
-    OneVsRest,
+from wideberth.estimators.folds import (
+    GridScores,
+    classifier_scores,
+    regressor_scores,
+    run_folds,
+    score_grid,
+)
+from wideberth.estimators.linear import LinearClassifier, LinearModel
+from wideberth.estimators.regressor import LinearRegressor, RobustLinearRegressor
+from wideberth.estimators.scoring import RobustScorer
+from wideberth.estimators.svc import RobustLinearSVC
+from wideberth.estimators.training import (
     SolverOptions,
+    TrainingRows,
+    TrainingTargets,
+    read_measured,
     scaled_radius,
     stated_noise,
     statement_of,
     unknown_classes,
 )
-from wideberth.estimators.scoring import RobustScorer
-from wideberth.estimators.svc import RobustLinearSVC
-from wideberth.estimators.training_data import RowsInMemory, read_measured
 from wideberth.problem.changes import build_problem
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_jobs, check_number
@@ -46,7 +55,186 @@ from wideberth.results import not_proven
 _SELECTIONS = ("best", "one-standard-error")
 
 
-class RobustLinearSVCCV(LinearClassifier):
+class Search(LinearModel):
+    """What searches share: a grid of C, radius, norm penalty and ramp, and its folds.
+
+    A search says what it trains (`_kind`), how it reads samples (`_samples`), what it
+    is judged by (`_scorer`) and how its models are scored (`_scores`).
+    """
+
+    #: What is chosen.
+    _kind: type[LinearModel]
+    ramps: Sequence[float | None] | None = None
+
+    def fit(self, X, y, sample_weight=None, *, radius=None, X_err=None, **params):
+        """Choose C, radius and norm penalty, and train the model of the choice.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            In memory; Dask collections, paths and chunks are refused.
+        y : array of shape (n_samples,)
+            Labels of any kind, or numbers to predict.
+        sample_weight : array of shape (n_samples,), optional
+            Factors on C, in every fold. Scores are weighted only where metadata
+            routing asks for it.
+        radius : float, dict or array of shape (n_samples,), optional
+            Sizes that the parameter `radii` multiplies: sample i has radii[k]·radius_i,
+            in training and under the radius of `robust_scorer`.
+        X_err : error bars, optional
+            As for `RobustLinearSVC.fit`. The parameter `radii` multiplies them, and
+            every fold has those of its samples. A scorer that asks for `X_err` gets
+            an object for the `X_err` of a model's methods.
+        **params : dict
+            `groups` for the splitter; with metadata routing enabled whatever splitter
+            and scorer ask for.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_or_stay(X, y, sample_weight, radius, X_err, params)
+
+    def _fit(self, X, y, sample_weight, radius, X_err, params) -> list[Warning]:
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # without `refit` no model of an earlier fit is left
+        numbers = is_regressor(self)
+        X, y, bars = read_measured(self, X, y, X_err, numbers=numbers)
+        given = {"sample_weight": sample_weight, "radius": radius, "X_err": X_err}
+        routed = self._route(given, params)
+        options = self._options
+        data, notes = self._samples(X, y, sample_weight, radius, bars)
+        check_jobs(self.n_jobs)
+        if self.selection not in _SELECTIONS:
+            raise ValueError(
+                f"selection={self.selection!r} is not known; choose one of "
+                f"{_SELECTIONS}."
+            )
+        self.noise_ = self._noise()
+        self.scorer_ = self._scorer()
+        stated = Statement(radius=radius, noise=self.noise, X_err=bars)
+        self.radii_ = read_radii(stated, self.radii)
+        self.norm_penalties_ = read_penalties(stated, self.norm_penalties)
+        self.ramps_ = read_ramps(stated, self.ramps)
+        self.Cs_ = self._grid(data)
+        splitter = check_cv(self.cv, y, classifier=not numbers)
+        splits = list(splitter.split(X, y, **routed.splitter.split))
+        self.n_splits_ = len(splits)
+        seed = int(check_random_state(options.random_state).randint(2**31))
+        work = partial(score_grid, self, data, routed.scorer.score, seed)
+        folds = run_folds(work, splits, n_jobs=self.n_jobs)
+        self._choose(folds)
+        left = np.array([~fold.converged for fold in folds])
+        gaps, of = np.array([fold.gaps for fold in folds]), f"{left.size} models"
+        advice = "raise solver_options['max_iter'], or tol where rounding forbids more"
+        notes += not_proven(left, gaps, self.tol, of, advice)
+        if options.refit:
+            notes += self._train(data)
+        return list({str(note): note for note in notes}.values())
+
+    def _grid(self, data: TrainingRows | TrainingTargets) -> np.ndarray:
+        """Values of C, by default spaced over the ranges of all binary problems."""
+        if np.ndim(self.Cs) > 0:
+            return read_Cs(self.Cs, [])
+        data = data.at(self.radii_.min())
+        least = replace(statement_of(self), norm_penalty=self.norm_penalties_.min())
+        stated = data.stated(least)
+        units = [
+            build_problem(data.X, data.signs(k), stated, factor=None)
+            for k in data.positives
+        ]
+        return read_Cs(self.Cs, units)
+
+    def _choose(self, folds: list[GridScores]) -> None:
+        """Set the results and the choice."""
+        found = np.stack([fold.scores for fold in folds], axis=-1)
+        given = {"ramp": self.ramps, "norm_penalty": self.norm_penalties}
+        one = [name for name, values in given.items() if values is None]
+        axes = tuple(k for k, name in enumerate(given) if name in one)
+        self.scores_ = found.squeeze(axes)
+        grid = {"C": self.Cs_, "ramp": self.ramps_}
+        grid |= {"norm_penalty": self.norm_penalties_, "radius": self.radii_}
+        values = product(*(axis.tolist() for axis in grid.values()))
+        candidates = [dict(zip(grid, point, strict=True)) for point in values]
+        scores = np.moveaxis(found, 3, 0).reshape(len(candidates), -1)
+        told = [name for name in grid if name not in one]
+        self.cv_results_ = _results(candidates, told, scores, folds)
+        means = self.cv_results_["mean_test_score"]
+        ranked = np.where(np.isnan(means), -np.inf, means)
+        best = int(ranked.argmax())  # the first of equals, as in GridSearchCV
+        if self.selection == "one-standard-error":
+            error = scores[best].std(ddof=1) / np.sqrt(self.n_splits_)
+            close = np.flatnonzero(ranked >= ranked[best] - error)
+            simplest = [
+                (point["C"], -point["norm_penalty"], -point["radius"], point["ramp"])
+                for point in candidates
+            ]
+            best = min(close.tolist(), key=simplest.__getitem__)
+        self.best_index_ = best
+        for name, value in candidates[best].items():
+            setattr(self, f"{name}_", value)
+        self.best_params_ = self.cv_results_["params"][best]
+        self.best_score_ = float(means[best])
+
+    def _train(self, data: TrainingRows | TrainingTargets) -> list[Warning]:
+        """Fit the chosen model to all data; what it keeps is kept here too."""
+        model = self._model().set_params(C=self.C_, radius=self.radius_)
+        model.norm_penalty = self.norm_penalty_
+        if self.ramp_ > -np.inf:
+            model.ramp = self.ramp_
+        radius = scaled_radius(data.radius, self.radius_)
+        notes = model._fit(data.X, data.y, data.weight, radius, data.bars)
+        self.best_estimator_ = model
+        for name, value in vars(model).items():
+            if name.endswith("_") and name != "radius_":
+                setattr(self, name, value)
+        return notes
+
+    def _model(self) -> LinearModel:
+        """The model to choose from, against the noise of this search."""
+        names = self._kind().get_params().keys() & self.get_params().keys()
+        shared = {name: getattr(self, name) for name in names}
+        options = dict(self.solver_options or {}, verbose=0)
+        options.pop("refit", None)
+        own = {"noise": stated_noise(self), "solver_options": options}
+        return self._kind(**shared | own)
+
+    @property
+    def _options(self) -> SolverOptions:
+        unused = ("warm_start", "max_seconds", "callback")
+        return SolverOptions.read(self.solver_options, unused)
+
+    def _route(self, given: dict, params):
+        """Metadata for splitter and scorer, as a `Bunch` of dicts."""
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **given | params)
+            return Bunch(**{"scorer": Bunch(score={}), **routed})
+        unknown = sorted(params.keys() - {"groups"})
+        if unknown:
+            raise TypeError(
+                f"fit got unexpected arguments {unknown}; beside `groups` they need "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        return Bunch(splitter=Bunch(split=params), scorer=Bunch(score={}))
+
+    def get_metadata_routing(self):
+        """Return which metadata goes to the splitter and the scorer.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+        """
+        fit_score = MethodMapping().add(caller="fit", callee="score")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(
+            splitter=check_cv(self.cv, classifier=not is_regressor(self)),
+            method_mapping=MethodMapping().add(caller="fit", callee="split"),
+        )
+        router.add(scorer=self._scorer(), method_mapping=fit_score)
+        return router
+
+
+class RobustLinearSVCCV(LinearClassifier, Search):
     """Robust linear SVM with C, radius and norm penalty chosen by cross-validation.
 
     Trains along warm-started paths in every fold, scores every model on the part left
@@ -86,8 +274,8 @@ class RobustLinearSVCCV(LinearClassifier):
         What is seldom needed: "solver", "screening", "max_iter", "intercept_penalty"
         and "random_state" as in `RobustLinearSVC`, for every model; "starts" for the
         chosen model, since those of the folds start from each other; "refit", whether
-        to fit the chosen model to all data (True); "verbose", 1 to print a line for
-        every fold and 2 for every model.
+        to fit the chosen model to all data (True); "verbose", to print a line for every
+        fold.
 
     Attributes
     ----------
@@ -168,74 +356,17 @@ class RobustLinearSVCCV(LinearClassifier):
         self.n_jobs = n_jobs
         self.solver_options = solver_options
 
-    def fit(self, X, y, sample_weight=None, *, radius=None, X_err=None, **params):
-        """Choose C, radius and norm penalty, and train the model of the choice.
+    _kind = RobustLinearSVC
 
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            In memory; Dask collections, paths and chunks are refused.
-        y : array of shape (n_samples,)
-            Labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            Factors on C, in every fold. Scores are weighted only where metadata
-            routing asks for it.
-        radius : float, dict or array of shape (n_samples,), optional
-            Sizes that the parameter `radii` multiplies: sample i has radii[k]·radius_i,
-            in training and under the radius of `robust_scorer`.
-        X_err : error bars, optional
-            As for `RobustLinearSVC.fit`. The parameter `radii` multiplies them, and
-            every fold has those of its samples. A scorer that asks for `X_err` gets
-            an object for the `X_err` of a model's methods.
-        **params : dict
-            `groups` for the splitter; with metadata routing enabled whatever splitter
-            and scorer ask for.
+    def _samples(self, X, y, sample_weight, radius, bars):
+        """The samples to train on, and warnings about what was given."""
+        how = {"bars": bars, "class_weight": self.class_weight}
+        data = TrainingRows.of(X, y, sample_weight, radius, **how)
+        self.classes_ = data.classes
+        return data, unknown_classes(self.class_weight, radius, data.labels)
 
-        Returns
-        -------
-        self
-        """
-        return self._fit_or_stay(X, y, sample_weight, radius, X_err, params)
-
-    def _fit(self, X, y, sample_weight, radius, X_err, params) -> list[Warning]:
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # without `refit` no model of an earlier fit is left
-        X, y, bars = read_measured(self, X, y, X_err)
-        given = {"sample_weight": sample_weight, "radius": radius, "X_err": X_err}
-        routed = self._route(given, params)
-        options = self._options
-        data = RowsInMemory(X, y, sample_weight, radius, bars)
-        notes = unknown_classes(self.class_weight, radius, data.labels)
-        check_jobs(self.n_jobs)
-        if self.selection not in _SELECTIONS:
-            raise ValueError(
-                f"selection={self.selection!r} is not known; choose one of "
-                f"{_SELECTIONS}."
-            )
-        problems = OneVsRest.of(data, self.class_weight)
-        self.noise_, self.classes_ = self._noise(), problems.classes
-        self.scorer_ = self._scorer()
-        stated = Statement(radius=radius, noise=self.noise, X_err=bars)
-        self.radii_ = read_radii(stated, self.radii)
-        self.norm_penalties_ = read_penalties(stated, self.norm_penalties)
-        self.ramps_ = read_ramps(stated, self.ramps)
-        self.Cs_ = self._grid(data, problems)
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        splits = list(splitter.split(X, y, **routed.splitter.split))
-        self.n_splits_ = len(splits)
-        seed = int(check_random_state(options.random_state).randint(2**31))
-        folds = Parallel(n_jobs=self.n_jobs)(
-            delayed(run_fold)(self, data, k, *split, routed.scorer.score, seed)
-            for k, split in enumerate(splits)
-        )
-        self._choose(folds)
-        left = np.array([~fold["converged"] for fold in folds])
-        gaps, of = np.array([fold["gaps"] for fold in folds]), f"{left.size} models"
-        advice = "raise solver_options['max_iter'], or tol where rounding forbids more"
-        notes += not_proven(left, gaps, self.tol, of, advice)
-        if options.refit:
-            notes += self._train(data)
-        return list({str(note): note for note in notes}.values())
+    def _scores(self, paths, part, rest, params):
+        return classifier_scores(self, paths, part, rest, params)
 
     def _scorer(self):
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
@@ -244,115 +375,117 @@ class RobustLinearSVCCV(LinearClassifier):
             check_number(radius, "the radius of robust_scorer")
         return scorer
 
-    def _grid(self, data: RowsInMemory, problems: OneVsRest) -> np.ndarray:
-        """Values of C, by default spaced over the ranges of all binary problems."""
-        if np.ndim(self.Cs) > 0:
-            return read_Cs(self.Cs, [])
-        data = data.at(self.radii_.min())
-        least = replace(statement_of(self), norm_penalty=self.norm_penalties_.min())
-        stated = problems.stated(data, least)
-        units = [
-            build_problem(data.X, problems.signs(data, k), stated, factor=None)
-            for k in problems.positives
-        ]
-        return read_Cs(self.Cs, units)
 
-    def _choose(self, folds: list[dict]) -> None:
-        """Set the results and the choice."""
-        found = np.stack([fold["scores"] for fold in folds], axis=-1)
-        given = {"ramp": self.ramps, "norm_penalty": self.norm_penalties}
-        one = [name for name, values in given.items() if values is None]
-        axes = tuple(k for k, name in enumerate(given) if name in one)
-        self.scores_ = found.squeeze(axes)
-        grid = {"C": self.Cs_, "ramp": self.ramps_}
-        grid |= {"norm_penalty": self.norm_penalties_, "radius": self.radii_}
-        values = product(*(axis.tolist() for axis in grid.values()))
-        candidates = [dict(zip(grid, point, strict=True)) for point in values]
-        scores = np.moveaxis(found, 3, 0).reshape(len(candidates), -1)
-        told = [name for name in grid if name not in one]
-        self.cv_results_ = _results(candidates, told, scores, folds)
-        means = self.cv_results_["mean_test_score"]
-        ranked = np.where(np.isnan(means), -np.inf, means)
-        best = int(ranked.argmax())  # the first of equals, as in GridSearchCV
-        if self.selection == "one-standard-error":
-            error = scores[best].std(ddof=1) / np.sqrt(self.n_splits_)
-            close = np.flatnonzero(ranked >= ranked[best] - error)
-            simplest = [
-                (point["C"], -point["norm_penalty"], -point["radius"], point["ramp"])
-                for point in candidates
-            ]
-            best = min(close.tolist(), key=simplest.__getitem__)
-        self.best_index_ = best
-        for name, value in candidates[best].items():
-            setattr(self, f"{name}_", value)
-        self.best_params_ = self.cv_results_["params"][best]
-        self.best_score_ = float(means[best])
+class RobustLinearRegressorCV(LinearRegressor, Search):
+    """Robust quantile regression with C, radius and norm penalty by cross-validation.
 
-    def _train(self, data: RowsInMemory) -> list[Warning]:
-        """Fit the chosen model to all data; what it keeps is kept here too."""
-        model = self._model().set_params(C=self.C_, radius=self.radius_)
-        model.norm_penalty = self.norm_penalty_
-        model.ramp = self.ramp_ if self.ramp_ > -np.inf else None
-        radius = scaled_radius(data.radius, self.radius_)
-        # Not `fit`: to catch what it warns of would not be safe beside other threads.
-        notes = model._fit(data.X, data.y, data.weights, radius, data.bars)
-        self.best_estimator_ = model
-        for name, value in vars(model).items():
-            if name.endswith("_") and name != "radius_":
-                setattr(self, name, value)
-        return notes
+    Trains along warm-started paths in every fold, scores every model on the part left
+    out by the pinball loss, and fits the chosen one to all data.
 
-    def _model(self) -> RobustLinearSVC:
-        """The classifier to choose from, against the noise of this search."""
-        names = RobustLinearSVC().get_params().keys() & self.get_params().keys()
-        shared = {name: getattr(self, name) for name in names}
-        options = dict(self.solver_options or {}, verbose=0)
-        options.pop("refit", None)
-        own = {"noise": stated_noise(self), "solver_options": options}
-        return RobustLinearSVC(**shared | own)
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        τ, as in `RobustLinearRegressor`.
+    Cs : int or array, default=30
+        How many values of C, spaced as by `wideberth.path`, or the values.
+    radii : array, default=None
+        Radii to choose from, as in `RobustLinearSVCCV`. None is the one that
+        `RobustLinearRegressor(radius=None)` takes.
+    norm_penalties : array, default=None
+        Values of `norm_penalty` to choose from; None is 0 alone.
+    noise, error_shape, fit_intercept
+        As in `RobustLinearRegressor`.
+    cv : int, splitter or iterable, default=None
+        As in `GridSearchCV`; None is five folds.
+    scoring : str or callable, default=None
+        As in `GridSearchCV`; None is the pinball loss at `quantile`, negated.
+    selection : {"best", "one-standard-error"}, default="best"
+        As in `RobustLinearSVCCV`.
+    tol : float, default=1e-4
+        As in `RobustLinearRegressor`, for every model.
+    n_jobs : int, default=None
+        Folds worked on at a time, in processes.
+    solver_options : dict, default=None
+        As in `RobustLinearSVCCV`.
 
-    @property
-    def _options(self) -> SolverOptions:
-        unused = ("warm_start", "max_seconds")
-        return SolverOptions.read(self.solver_options, unused)
+    Attributes
+    ----------
+    C_, radius_, norm_penalty_ : float
+        The choice.
+    best_index_, best_score_, best_params_, best_estimator_, cv_results_, scores_
+        As in `RobustLinearSVCCV`; the attributes of the chosen `RobustLinearRegressor`
+        (`coef_`, `intercept_`, `target_scale_`, `dual_gap_`, …) are here too.
+    Cs_, radii_, norm_penalties_ : arrays
+    n_splits_ : int
+    scorer_ : callable
 
-    def _route(self, given: dict, params):
-        """Metadata for splitter and scorer, as a `Bunch` of dicts."""
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", **given | params)
-            return Bunch(**{"scorer": Bunch(score={}), **routed})
-        unknown = sorted(params.keys() - {"groups"})
-        if unknown:
-            raise TypeError(
-                f"fit got unexpected arguments {unknown}; beside `groups` they need "
-                "sklearn.set_config(enable_metadata_routing=True)."
-            )
-        return Bunch(splitter=Bunch(split=params), scorer=Bunch(score={}))
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from wideberth import RobustLinearRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> search = RobustLinearRegressorCV(Cs=[1, 10, 100], radii=[0, 0.01])
+    >>> search.fit(X, y).best_score_ > -25
+    True
+    """
 
-    def get_metadata_routing(self):
-        """Return which metadata goes to the splitter and the scorer.
+    def __init__(
+        self,
+        quantile=0.5,
+        Cs=30,
+        radii=None,
+        *,
+        norm_penalties=None,
+        noise="l2",
+        error_shape="ellipsoid",
+        fit_intercept=True,
+        cv=None,
+        scoring=None,
+        selection="best",
+        tol=1e-4,
+        n_jobs=None,
+        solver_options=None,
+    ):
+        self.quantile = quantile
+        self.Cs = Cs
+        self.radii = radii
+        self.norm_penalties = norm_penalties
+        self.noise = noise
+        self.error_shape = error_shape
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.scoring = scoring
+        self.selection = selection
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.solver_options = solver_options
 
-        Returns
-        -------
-        sklearn.utils.metadata_routing.MetadataRouter
-        """
-        fit_score = MethodMapping().add(caller="fit", callee="score")
-        router = MetadataRouter(owner=self).add_self_request(self)
-        router.add(
-            splitter=check_cv(self.cv, classifier=True),
-            method_mapping=MethodMapping().add(caller="fit", callee="split"),
-        )
-        router.add(scorer=self._scorer(), method_mapping=fit_score)
-        return router
+    _kind = RobustLinearRegressor
+
+    def _samples(self, X, y, sample_weight, radius, bars):
+        """The samples to train on, and warnings about what was given."""
+        Statement(loss="quantile", quantile=self.quantile)  # which checks it
+        data = TrainingTargets.of(X, y, sample_weight, radius, bars).weighed()
+        return data, list[Warning]()
+
+    def _scores(self, paths, part, rest, params):
+        return regressor_scores(self, paths, part, rest, params)
+
+    def _scorer(self):
+        if self.scoring is not None:
+            return get_scorer(self.scoring)
+        how = {"alpha": self.quantile, "greater_is_better": False}
+        return make_scorer(mean_pinball_loss, **how)
 
 
 def _results(
-    candidates: list[dict], told: list[str], scores: np.ndarray, folds: list[dict]
+    candidates: list[dict], told: list[str], scores: np.ndarray, folds: list[GridScores]
 ) -> dict:
     """`cv_results_` as `GridSearchCV` has it, with the parameters `told`."""
     table: dict = {}
     for name in ("fit_time", "score_time"):
-        seconds = np.stack([np.moveaxis(fold[name], 3, 0).ravel() for fold in folds])
+        parts = [getattr(fold, name) for fold in folds]
+        seconds = np.stack([np.moveaxis(part, 3, 0).ravel() for part in parts])
         table[f"mean_{name}"] = seconds.mean(axis=0)
         table[f"std_{name}"] = seconds.std(axis=0)
     for name in told:

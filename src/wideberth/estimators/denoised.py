@@ -1,9 +1,9 @@
 """Robust pipelines that hold `TrueFeatures`: errors and gaps, posteriors, a classifier.
 
-Steps before `TrueFeatures` are affine, x' = Ax + c, and carry errors: variances e²
-become A∘A e² where A keeps features apart, and AEAᵀ otherwise. Gaps stay gaps. What is
-behind it is a robust pipeline of its own, trained on posterior means x̂_i with their
-covariances V_i as sets: a radius counts posterior standard deviations, 0 by default.
+Steps before `TrueFeatures` are linear, with matrix A, and carry errors: variances e²
+become A∘A e² where A keeps features apart, and AEAᵀ otherwise. Gaps stay gaps. The
+classifier behind it is trained on posterior means x̂_i with their covariances V_i as
+sets: a radius counts posterior standard deviations, 0 by default.
 
 With one Gaussian x̂ is affine in the measurement, x̂ = μ + K(x − μ), and KE = V in the
 cells that are there (docs/theory/population.md). A move δ of the measurement changes
@@ -28,8 +28,8 @@ from sklearn.utils import gen_batches
 from wideberth import certify
 from wideberth.estimators.judging import Judged
 from wideberth.estimators.moves import chain_of
-from wideberth.estimators.one_vs_rest import radii_of
-from wideberth.measurement.population import BLOCK, Posterior, read_variances
+from wideberth.estimators.training import radii_of
+from wideberth.measurement.population import Posterior, block_rows, read_variances
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.noise import Covariances, Posteriors, keeps_apart
 from wideberth.noise.reading import in_order_of
@@ -45,6 +45,11 @@ def place_of_features(steps) -> int | None:
         raise ValueError(
             f"TrueFeatures stands at the places {places} of this pipeline; what it "
             "makes has no errors left for a second one. Keep one of them."
+        )
+    if places and places[0] != len(steps) - 2:
+        raise ValueError(
+            f"'{steps[places[0] + 1][0]}' stands between TrueFeatures and the "
+            "classifier. Put it before TrueFeatures, which comes last but one."
         )
     return places[0] if places else None
 
@@ -92,64 +97,42 @@ class Scores:
 
 @dataclass(frozen=True)
 class Denoised:
-    """A fitted pipeline in its parts: before `TrueFeatures`, itself, and behind it."""
+    """A fitted pipeline in its parts: before `TrueFeatures`, itself, the classifier."""
 
-    before: Any  # pipeline of affine steps, or None
+    before: Pipeline | None  # linear steps
     linear: sp.csr_array  # A of those
     features: TrueFeatures
-    behind: Any  # RobustPipeline, on posterior means
+    classifier: Any  # on posterior means
 
     @classmethod
-    def fit(cls, pipeline, k: int, X, y, X_err, params: dict) -> Denoised:
-        """Fit the steps of a `RobustPipeline` in turn; k is that of `TrueFeatures`."""
-        steps = pipeline.steps
-        _check(steps)
-        options = {"memory": pipeline.memory, "verbose": pipeline.verbose}
-        before = Pipeline(steps[:k], **options) if k else None
-        behind = type(pipeline)(steps[k + 1 :], **options)
+    def fit(cls, before: Pipeline | None, features, X, y, X_err, params) -> Denoised:
+        """Fit steps and `TrueFeatures`; the classifier is yet to be `trained`."""
         Z = X
         if before is not None:
             Z = before.fit_transform(X, y, **consumed(before, params))
         linear = _linear(before, X)
         errors = carried_errors(X, X_err, Z, linear)
-        features = steps[k][1].fit(Z, y, X_err=errors)
-        front = cls(before, linear, features, None)
-        return front.trained(behind, X, y, X_err, consumed(behind, params))
+        return cls(before, linear, features.fit(Z, y, X_err=errors), None)
 
-    def trained(self, behind, X, y, X_err, params: dict) -> Denoised:
-        """The same with a `RobustPipeline` behind it that is fitted here.
+    def trained(self, classifier, X, y, X_err, params: dict) -> Denoised:
+        """The same with a classifier that is fitted here, with arguments of its `fit`.
 
         At radius 0, the default, covariances of posteriors are not needed.
         """
-        last, step = behind.steps[-1]
-        routed = get_config()["enable_metadata_routing"]
-        name, radius = ("", "radius") if routed else (f"{last}__", f"{last}__radius")
-        stated = params.get(radius, getattr(step, "radius", 1.0))
+        stated = params.get("radius", getattr(classifier, "radius", 1.0))
         if stated is None or (np.ndim(stated) == 0 and stated == 0):
-            params = {key: params[key] for key in params.keys() - {radius}}
-            behind.fit(self.means(X, X_err), y, **params)
+            params = {name: params[name] for name in params.keys() - {"radius"}}
+            classifier.fit(self.means(X, X_err), y, **params)
         else:
             found = self.posterior(X, X_err)
             sets = Posteriors.of(found.covariance)
-            behind.fit(found.mean, y, **params | {f"{name}X_err": sets})
-        return replace(self, behind=behind)
-
-    @property
-    def steps(self) -> list:
-        """All fitted steps but `TrueFeatures`, in two lists."""
-        return [[] if self.before is None else self.before.steps, self.behind.steps]
-
-    @property
-    def classifier(self):
-        """The last step."""
-        return self.behind[-1]
+            classifier.fit(found.mean, y, **params, X_err=sets)
+        return replace(self, classifier=classifier)
 
     @property
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Weights and intercepts in units of the posterior means."""
-        coef = host(self.classifier.coef_) @ self.behind.linear_map_
-        zero = np.zeros((1, coef.shape[1]))
-        return coef, np.ravel(self.behind.decision_function(zero))
+        return host(self.classifier.coef_), host(self.classifier.intercept_)
 
     @property
     def columns(self) -> np.ndarray | None:
@@ -165,7 +148,7 @@ class Denoised:
         """Posteriors of blocks of rows, one after the other."""
         Z, errors = self._read(X, X_err)
         Z = float_array(Z, "X")
-        for rows in gen_batches(len(Z), BLOCK):
+        for rows in gen_batches(len(Z), block_rows(Z.shape[1])):
             part = errors[rows] if np.ndim(errors) else errors
             yield self._posterior(Z[rows], part)
 
@@ -213,7 +196,7 @@ class Denoised:
         roots = found.covariance * inverse[:, None, :]
         bars = Covariances.of_factors(roots)
         raw = _variances(X, X_err)[0]
-        values = host(self.behind.decision_function(found.mean))
+        values = host(self.classifier.decision_function(found.mean))
         back = (raw, inverse, self.linear)
         return JudgedMeans(values, self.classifier, self.weights[0], bars, back)
 
@@ -256,7 +239,7 @@ def _scales(found: Posterior, coef: np.ndarray) -> np.ndarray:
 
 
 def carried_errors(X, X_err, Z, linear: sp.csr_array):
-    """Errors of X behind affine steps that make Z of it, as `TrueFeatures` reads them.
+    """Errors of X behind linear steps that make Z of it, as `TrueFeatures` reads them.
 
     Standard errors, or covariances where steps mix features; None and 0 as they are.
     """
@@ -305,16 +288,6 @@ def _linear(before, X) -> sp.csr_array:
             "with it: the error of log(x) is X_err / x."
         )
     return chain.matrix
-
-
-def _check(steps) -> None:
-    """Refuse what cannot go with posteriors."""
-    if steps[-1][1].error_shape != "ellipsoid":
-        raise ValueError(
-            f"error_shape={steps[-1][1].error_shape!r} is for tolerances; behind "
-            "TrueFeatures sets are ellipsoids of posteriors. Leave error_shape at "
-            "'ellipsoid', and give standard errors."
-        )
 
 
 def consumed(part: Pipeline, params: dict) -> dict:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from typing import ClassVar
 
@@ -17,12 +18,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from wideberth import certify
 from wideberth.data.opening import errors_in_memory, in_chunks
-from wideberth.estimators.issuing import issue
 from wideberth.estimators.judging import Judged, JudgedBoxes
-from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.estimators.streaming import StreamedMixin, per_row
-from wideberth.estimators.training_data import (
+from wideberth.estimators.training import (
     dispatched,
+    radii_of,
     read_rows,
     remedy_for_gaps,
 )
@@ -162,15 +162,109 @@ class CertifiedMixin(StreamedMixin):
         raise NotImplementedError
 
 
-class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEstimator):
-    """A classifier by `coef_`, `intercept_`, `classes_`, trained against `noise_`."""
+class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
+    """A model by `coef_` and `intercept_`, trained against `noise_`."""
 
-    # Error bars are for this classifier and nothing else: it asks for them wherever
-    # metadata is routed.
+    # Error bars are for this model and nothing else: it asks for them wherever metadata
+    # is routed.
     __metadata_request__fit: ClassVar = {"X_err": True}
-    __metadata_request__decision_function: ClassVar = {"X_err": True}
     __metadata_request__predict: ClassVar = {"X_err": True}
     __metadata_request__score: ClassVar = {"X_err": True}
+
+    def _values(self, X, X_err, method: str) -> np.ndarray:
+        """⟨w,x⟩ + b of every sample and problem, after all checks of X and X_err."""
+        check_is_fitted(self, "coef_")
+        _check_same_place(X, self, method)
+        if X_err is not None:
+            X_err = errors_in_memory(X_err, X)
+        if dispatched(X):
+            dtypes = [namespace(X).float64, X.dtype]
+        else:
+            X = read_rows(X, "prediction")
+            dtypes = [np.float64, np.float32]
+        with remedy_for_gaps(self):
+            X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
+        if X_err is not None:
+            self._measured(X, X_err)
+        coef = np.atleast_2d(host(self.coef_))
+        return certify.decision_values(X, coef, np.atleast_1d(host(self.intercept_)))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # Where the question mark of the HTML representation leads.
+    _doc_link_module = "wideberth"
+    _doc_link_template = (
+        "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
+    )
+
+    def _measured(self, X, X_err):
+        """The sets that X_err gives."""
+        names = getattr(self, "feature_names_in_", None)
+        return errors_beside(X, X_err, self._error_shape, names)
+
+    @property
+    def _error_shape(self) -> str:
+        """How error bars are read: as in training, where there were any."""
+        return getattr(self, "error_shape_", None) or self.error_shape
+
+    @property
+    def _trained_with_errors(self) -> bool:
+        return getattr(self, "error_shape_", None) is not None
+
+    def _ask_for_errors(self) -> None:
+        if self._trained_with_errors:
+            raise ValueError(
+                "X_err must be given: this model was trained with error bars, and it "
+                "does not know those of these samples. Give X_err=... , one error for "
+                f"every cell of X. {IN_SEARCHES}"
+            )
+
+    def _radii(self, y, radius, X_err=None):
+        """What `solve` takes for `radius`: one number or one per sample.
+
+        Where none is given it is the one trained with, which must be one number or one
+        per class: radii of the training samples say nothing about those of others. A
+        radius in other units than the error bars X_err says nothing about those.
+        """
+        if X_err is not None and not self._trained_with_errors:
+            radius = radius_or_default(radius, self.noise, X_err)
+        if radius is None:
+            radius = getattr(self, "best_estimator_", self).radius_
+            if radius is None:
+                raise ValueError(
+                    "radius must be given: this model was trained with one radius per "
+                    "sample, and it does not know those of these samples. Give "
+                    "radius=... , an array with one per row of X or one number for all."
+                )
+        return radii_of(radius, y)
+
+    def _fit_or_stay(self, *data):
+        """Fit; a fit that fails or is interrupted leaves what was fitted before."""
+        fitted = copy(self)
+        notes = fitted._fit(*data)
+        self.__dict__ = fitted.__dict__
+        for note in notes:
+            warnings.warn(note, stacklevel=3)
+        return self
+
+    def _fit(self, *data) -> list[Warning]:
+        """Fit in place; return the warnings to issue."""
+        raise NotImplementedError
+
+    def _noise(self):
+        """The shape to train against; None where error bars take its place."""
+        if self._trained_with_errors:
+            return None
+        return align_noise(self.noise, getattr(self, "feature_names_in_", None))
+
+
+class LinearClassifier(CertifiedMixin, ClassifierMixin, LinearModel):
+    """A classifier by `coef_`, `intercept_`, `classes_`, trained against `noise_`."""
+
+    __metadata_request__decision_function: ClassVar = {"X_err": True}
 
     @per_row
     def decision_function(self, X, X_err=None) -> np.ndarray:
@@ -189,20 +283,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         -------
         array of shape (n_samples,) or (n_samples, n_classes), float64
         """
-        check_is_fitted(self, "coef_")
-        _check_same_place(X, self, "decision_function")
-        if X_err is not None:
-            X_err = errors_in_memory(X_err, X)
-        if dispatched(X):
-            dtypes = [namespace(X).float64, X.dtype]
-        else:
-            X = read_rows(X, "prediction")
-            dtypes = [np.float64, np.float32]
-        with remedy_for_gaps(self):
-            X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
-        if X_err is not None:
-            self._measured(X, X_err)
-        return certify.decision_values(X, host(self.coef_), host(self.intercept_))
+        return self._values(X, X_err, "decision_function")
 
     @per_row
     def predict(self, X, X_err=None) -> np.ndarray:
@@ -260,85 +341,6 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
 
     def _robust_model(self):
         return self, host(self.coef_), self.noise_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    # Where the question mark of the HTML representation leads.
-    _doc_link_module = "wideberth"
-    _doc_link_template = (
-        "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
-    )
-
-    def _measured(self, X, X_err):
-        """The sets that X_err gives."""
-        names = getattr(self, "feature_names_in_", None)
-        return errors_beside(X, X_err, self._error_shape, names)
-
-    @property
-    def _error_shape(self) -> str:
-        """How error bars are read: as in training, where there were any."""
-        return getattr(self, "error_shape_", None) or self.error_shape
-
-    @property
-    def _trained_with_errors(self) -> bool:
-        return getattr(self, "error_shape_", None) is not None
-
-    def _ask_for_errors(self) -> None:
-        if self._trained_with_errors:
-            raise ValueError(
-                "X_err must be given: this model was trained with error bars, and it "
-                "does not know those of these samples. Give X_err=... , one error for "
-                f"every cell of X. {IN_SEARCHES}"
-            )
-
-    def _radii(self, y, radius, X_err=None):
-        """What `solve` takes for `radius`: one number or one per sample.
-
-        Where none is given it is the one trained with, which must be one number or one
-        per class: radii of the training samples say nothing about those of others. A
-        radius in other units than the error bars X_err says nothing about those.
-        """
-        if X_err is not None and not self._trained_with_errors:
-            radius = radius_or_default(radius, self.noise, X_err)
-        if radius is None:
-            radius = self._trained_radius()
-            if radius is None:
-                raise ValueError(
-                    "radius must be given: this model was trained with one radius per "
-                    "sample, and it does not know those of these samples. Give "
-                    "radius=... , an array with one per row of X or one number for all."
-                )
-        return radii_of(radius, y)
-
-    def _trained_radius(self):
-        """The number or dict trained with; None where every sample had its own."""
-        model = getattr(self, "best_estimator_", self)
-        if not hasattr(model, "radius_"):
-            raise ValueError(
-                "radius must be given: this model was saved by a version that did not "
-                "keep the radius it was trained with. Give radius=... ."
-            )
-        return model.radius_
-
-    def _fit_or_stay(self, *data):
-        """Fit; a fit that fails or is interrupted leaves what was fitted before."""
-        fitted = copy(self)
-        issue(fitted._fit(*data), stacklevel=3)
-        self.__dict__ = fitted.__dict__
-        return self
-
-    def _fit(self, *data) -> list[Warning]:
-        """Fit in place; return the warnings to issue."""
-        raise NotImplementedError
-
-    def _noise(self):
-        """The shape to train against; None where error bars take its place."""
-        if self._trained_with_errors:
-            return None
-        return align_noise(self.noise, getattr(self, "feature_names_in_", None))
 
 
 def _check_same_place(X, model, method: str) -> None:

@@ -21,18 +21,19 @@ from wideberth.data.opening import in_chunks
 from wideberth.data.samples import Samples
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
-from wideberth.estimators.issuing import told_once
+from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.spread_calibration import SpreadCalibration
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
-from wideberth.estimators.training_data import read_rows
+from wideberth.estimators.training import read_rows
 from wideberth.estimators.verdict import Verdict, verdict
-from wideberth.measurement.population import BLOCK, read_variances
+from wideberth.measurement.population import block_rows, read_variances
 from wideberth.measurement.radius import check_confidence
 from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
+from wideberth.problem.arrays import quietly
 from wideberth.problem.labels import class_labels, uniform
 from wideberth.problem.validation import as_array, check_per_sample
 
@@ -212,7 +213,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     def _fit(self, data: Samples) -> None:
         wanted = self.cv is not None or self.probability
         self.C_, radius = self.C, self.radius
-        with told_once() as told:
+        with quietly():  # what folds repeat; the model says it of itself
             folds = self._folds(data) if wanted else []
             if self.cv is not None:
                 self.C_, radius = self._chosen(folds)
@@ -223,7 +224,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         self.n_iter_ = last.n_iter_
         self.calibration_ = None
         if self.probability and folds:
-            with told_once(told):
+            with quietly():
                 self.calibration_ = self._calibrated(folds)
 
     @per_row
@@ -290,7 +291,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
                 self.pipeline_.certified_radius(
                     X[rows], None if X_err is None else X_err[rows]
                 )
-                for rows in gen_batches(len(X), BLOCK)
+                for rows in gen_batches(len(X), block_rows(X.shape[1]))
             ]
         )
 
@@ -369,7 +370,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def _denoised(self) -> Denoised:
-        return self.pipeline_.denoised_
+        return _parts(self.pipeline_)
 
     def _asked(self, X, X_err) -> tuple:
         """X as an array, and its errors, as the pipeline takes them."""
@@ -417,7 +418,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             solver_options={"random_state": self.random_state},
         )
 
-    def _chosen(self, folds: list[FoldLeftOut]) -> tuple[float, float]:
+    def _chosen(self, folds: list[HeldOut]) -> tuple[float, float]:
         """The first best of all C and radii, on rows left out with their errors."""
         search = RobustLinearSVCCV(
             list(self.Cs),
@@ -432,7 +433,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         C, radius = np.unravel_index(means.argmax(), means.shape)
         return float(self.Cs[C]), float(self.radii[radius])
 
-    def _calibrated(self, folds: list[FoldLeftOut]) -> list[SpreadCalibration]:
+    def _calibrated(self, folds: list[HeldOut]) -> list[SpreadCalibration]:
         """From the scores of rows that were left out."""
         classifier = self._classifier(self.C_, self.radius_)
         scores = Scores.joined([fold.decisions(classifier) for fold in folds])
@@ -443,7 +444,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             for k, label in enumerate(self.classes_[-scores.values.shape[-1] :])
         ]
 
-    def _folds(self, data: Samples) -> list[FoldLeftOut]:
+    def _folds(self, data: Samples) -> list[HeldOut]:
         """Parts to train on and parts left out; none where a class has one row."""
         cv = self.cv
         if cv is None:
@@ -453,13 +454,13 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
                 return []
             cv = min(int(fewest), check_cv().get_n_splits())
         splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
-        parts = [[_weighty(data.take(rows)) for rows in split] for split in splits]
-        return [
-            FoldLeftOut(
-                train, test, self._trained(train, self.C, self.radius).denoised_
-            )
-            for train, test in parts
-        ]
+
+        def held_out(fold: Split) -> HeldOut:
+            train, test = (_weighty(data.take(r)) for r in (fold.train, fold.test))
+            fitted = _parts(self._trained(train, self.C, self.radius))
+            return HeldOut(train, test, fitted)
+
+        return run_folds(held_out, splits)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -470,6 +471,12 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     _doc_link_template = (
         "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
     )
+
+
+def _parts(pipeline: RobustPipeline) -> Denoised:
+    """The parts of a fitted pipeline with `TrueFeatures`."""
+    assert pipeline.denoised_ is not None
+    return pipeline.denoised_
 
 
 def _weighty(data: Samples) -> Samples:
@@ -483,7 +490,7 @@ def _weights(data: Samples) -> dict[str, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class FoldLeftOut:
+class HeldOut:
     """Rows to train on, rows left out, and a pipeline fitted to the first."""
 
     train: Samples
@@ -508,8 +515,7 @@ class FoldLeftOut:
 
     def decisions(self, classifier: RobustLinearSVC) -> Scores:
         """Decision values of the rows left out, under a classifier with settings."""
-        data, behind = self.train, make_robust_pipeline(classifier)
-        trained = self.fitted.trained(
-            behind, data.X, data.y, data.X_err, _weights(data)
-        )
+        data = self.train
+        weights = {"sample_weight": data.weight}
+        trained = self.fitted.trained(classifier, data.X, data.y, data.X_err, weights)
         return trained.scores(self.test.X, self.test.X_err)

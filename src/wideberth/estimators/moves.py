@@ -263,15 +263,12 @@ def _hooked(name: str, step, inputs: _Inputs) -> sp.csr_array:
 def _refuse(name: str, step, why: str = "") -> NoReturn:
     said = textwrap.shorten(repr(step), 150)
     raise ValueError(
-        f"'{name}' ({said}) is not known to be linear{why and ': '}{why}. Noise in raw "
-        "units has no known shape behind it, so that nothing could be certified. "
-        "Linear are scalers, PCA, TruncatedSVD, feature selection, SimpleImputer, a "
-        "ColumnTransformer of those and of encoders of categories, and a step of your "
-        "own with an attribute linear_map_: the matrix A of shape (n_features_out, "
-        "n_features_in) with transform(x + d) = transform(x) + A d. Monotone steps of "
-        "NumPy and scikit-learn, such as FunctionTransformer(np.log), take error bars "
-        "X_err with error_shape='box'. Or give noise in transformed units to a plain "
-        "Pipeline."
+        f"'{name}' ({said}) is not known to be linear{why and ': '}{why}. So noise in "
+        "raw units cannot be certified behind it. Use scalers, PCA, feature selection "
+        "or SimpleImputer. A step of your own says that it is linear by an attribute "
+        "linear_map_, the matrix A of shape (n_features_out, n_features_in) with "
+        "transform(x + d) = transform(x) + A d. Or give noise in transformed units to "
+        "a plain Pipeline."
     )
 
 

@@ -40,10 +40,15 @@ from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
 from wideberth.estimators.judging import JudgedBoxes, RawBoxes
-from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
+from wideberth.estimators.linear import CertifiedMixin, LinearModel
 from wideberth.estimators.moves import Chain, chain_of, text_columns
-from wideberth.estimators.one_vs_rest import radii_of, remembered_radius
+from wideberth.estimators.regressor import LinearRegressor, ranges_of
 from wideberth.estimators.streaming import per_row
+from wideberth.estimators.training import (
+    radii_of,
+    radius_to_train_with,
+    remembered_radius,
+)
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.measurement.true_features import refuse_empty_columns
 from wideberth.noise import (
@@ -55,7 +60,7 @@ from wideberth.noise import (
     as_shape,
     is_covariance,
 )
-from wideberth.noise.reading import read_errors
+from wideberth.noise.reading import check_errors_alone, read_errors
 from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.validation import (
     check_per_sample,
@@ -63,7 +68,6 @@ from wideberth.problem.validation import (
     feature_names,
     listed,
     own_names,
-    radius_or_default,
 )
 
 
@@ -73,12 +77,11 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     Parameters
     ----------
     *steps : estimators
-        Linear transformers: scalers, PCA, feature selection, `SimpleImputer`, a
-        `ColumnTransformer` or `FeatureUnion` of such and of encoders of categories, and
-        any fitted step with an attribute `linear_map_` (see `RobustPipeline`). For
-        error bars with error_shape="box" monotone ones too
-        (`FunctionTransformer(np.log)`, `PowerTransformer`, `QuantileTransformer`, …).
-        Then a `RobustLinearSVC` or `RobustLinearSVCCV`.
+        Linear transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
+        such and of encoders of categories, …), or for error bars with error_shape="box"
+        monotone ones (`FunctionTransformer(np.log)`, …); then a `RobustLinearSVC`, a
+        `RobustLinearRegressor` or a search of one of them. See
+        `wideberth.estimators.RobustPipeline`.
     memory : str or joblib.Memory, optional
         Where fitted transformers are cached.
     verbose : bool, default=False
@@ -105,14 +108,15 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
 class RobustPipeline(CertifiedMixin, Pipeline):
     """A scikit-learn pipeline whose classifier takes its noise in raw units.
 
-    `noise` of the last step, a `RobustLinearSVC` or `RobustLinearSVCCV`, is read in the
-    units of the X given to the pipeline, and each fit carries it through the steps as
-    fitted there (in cross-validation: on the training folds). Radii need no change:
-    they count units of `noise`. Nor does `norm_penalty`, which prices the norm Ω of
-    `noise` carried along: s₀Ω of the weights in raw units; beside `X_err` it is s₀‖w‖₁
-    of the weights that the classifier sees. `certified_radius`, `robust_score`,
-    `worst_case` and `support_features_` speak of the raw data. So do error bars,
-    given to `fit` as `robustlinearsvc__X_err`, or as `X_err` where metadata is routed.
+    `noise` of the last step, a `RobustLinearSVC`, a `RobustLinearRegressor` or a search
+    of one of them, is read in the units of the X given to the pipeline, and each fit
+    carries it through the steps as fitted there (in cross-validation: on the training
+    folds). Radii need no change: they count units of `noise`. Nor does `norm_penalty`,
+    which prices the norm Ω of `noise` carried along: s₀Ω of the weights in raw units;
+    beside `X_err` it is s₀‖w‖₁ of the weights that the last step sees.
+    `certified_radius`, `robust_score`, `worst_case`, `prediction_range` and
+    `support_features_` speak of the raw data. So do error bars, given to `fit` as
+    `robustlinearsvc__X_err`, or as `X_err` where metadata is routed.
     Text, and what a `ColumnTransformer` encodes as categories, does not move.
 
     **Steps** must be linear: transform(x + δ) = transform(x) + Aδ for every x and δ.
@@ -182,9 +186,14 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             X_err = errors_in_memory(X_err, X)
         params = {key: value for key, value in params.items() if key not in names}
         own = _routed_to_last(self, params)
+        if place is not None and isinstance(classifier, LinearRegressor):
+            raise ValueError(
+                "TrueFeatures goes before a classifier; a RobustLinearRegressor takes "
+                "errors as they are, X_err, and no missing values."
+            )
         with self._restored_on_failure():
             if place is not None:
-                self._fit_denoised(place, X, y, X_err, params)
+                self._fit_denoised(X, y, X_err, params, own)
             else:
                 self._fit_carried(X, y, X_err, params, own)
         return self
@@ -197,11 +206,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "chunks, Dask collections and arrays of other libraries are for "
                 "RobustLinearSVC alone."
             )
-        if not isinstance(classifier, LinearClassifier):
+        if not isinstance(classifier, LinearModel):
             raise TypeError(
                 f"The last step is {type(classifier).__name__}; it must be a "
-                "RobustLinearSVC or RobustLinearSVCCV, whose noise the pipeline "
-                "carries. Use sklearn.pipeline.Pipeline for other estimators."
+                "RobustLinearSVC, a RobustLinearRegressor or a search of one of them, "
+                "whose noise the pipeline carries. Use sklearn.pipeline.Pipeline for "
+                "other estimators."
             )
         if self.transform_input is not None:
             raise ValueError(
@@ -231,6 +241,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 _refuse_levels(bars, chain.exact, feature_names(X))
                 if chain.bent is None:
                     classifier.fit(Z, y, **own, X_err=bars.carried(chain.matrix))
+                elif isinstance(classifier, LinearRegressor):
+                    raise ValueError(
+                        "X_err goes through linear steps before a "
+                        f"{type(classifier).__name__}, and one of these steps is only "
+                        "monotone. Transform X and its errors before the pipeline."
+                    )
                 else:
                     _fit_boxes(RawBoxes.of(X, bars, chain), classifier, Z, y, own)
         except ValueError as error:
@@ -240,8 +256,16 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         self.chain_ = chain if bent else None
         self.noise_, self.denoised_ = noise, None
 
-    def _fit_denoised(self, k: int, X, y, X_err, params: dict) -> None:
-        """Fit a pipeline whose step k is `TrueFeatures`; see `denoised.py`."""
+    def _fit_denoised(self, X, y, X_err, params: dict, own: dict) -> None:
+        """Fit steps, `TrueFeatures` and the classifier; see `denoised.py`."""
+        *ahead, (_, features), (_, classifier) = self.steps
+        check_errors_alone(classifier.noise, classifier.error_shape)
+        if classifier.error_shape != "ellipsoid":
+            raise ValueError(
+                f"error_shape={classifier.error_shape!r} is for tolerances; behind "
+                "TrueFeatures sets are ellipsoids of posteriors. Leave error_shape at "
+                "'ellipsoid', and give standard errors."
+            )
         text = text_columns(X)
         if text.any():
             raise ValueError(
@@ -251,11 +275,13 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             )
         given = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         refuse_empty_columns(given, feature_names(X))
-        found = Denoised.fit(self, k, X, y, X_err, params)
-        ahead, behind = found.steps
-        self.steps = [*ahead, self.steps[k], *behind]
+        options = {"memory": self.memory, "verbose": self.verbose}
+        before = Pipeline(ahead, **options) if ahead else None
+        front = Denoised.fit(before, features, X, y, X_err, params)
+        if before is not None:
+            self.steps = [*before.steps, *self.steps[-2:]]
+        self.denoised_ = front.trained(classifier, X, y, X_err, own)
         self.linear_map_ = self.chain_ = self.noise_ = None
-        self.denoised_ = found
 
     @contextmanager
     def _restored_on_failure(self):
@@ -327,16 +353,42 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         decides, rows = self._asked(X, X_err)
         return Pipeline.score(decides, rows, y, sample_weight, **params)
 
+    def prediction_range(self, X, *, radius=None, X_err=None) -> np.ndarray:
+        """Return how far each number predicted moves within the noise of the raw data.
+
+        Parameters
+        ----------
+        X, radius, X_err
+            As for `RobustLinearRegressor.prediction_range`, in raw units.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+            The least and the largest prediction.
+        """
+        model = self[-1]
+        check_is_fitted(model, "coef_")
+        if not isinstance(model, LinearRegressor):
+            raise AttributeError(
+                f"prediction_range is for numbers; {type(model).__name__} predicts "
+                "classes, and certified_radius says how far a sample may move."
+            )
+        assert self.linear_map_ is not None
+        values, radii = host(self.predict(X, X_err)), model._radii(None, radius, X_err)
+        w, X_err = host(model.coef_) @ self.linear_map_, _with_exact(X_err, X)
+        if X_err is None:
+            model._ask_for_errors()
+            return ranges_of(values, w, as_shape(self.noise_, w.size), radii)
+        bars = _measured(X, errors_in_memory(X_err, X), model._error_shape)
+        return ranges_of(values, w, bars, radii)
+
     def verdict(self, X, X_err=None, confidence=0.95) -> Verdict:
         """Return class and doubt of each object, where `TrueFeatures` is a step.
 
         Parameters
         ----------
-        X : array or frame of shape (n_samples, n_features)
-            Measurements, NaN where there is none.
-        X_err : error bars of these objects, in the units of X, optional
-        confidence : float, default=0.95
-            Least chance of the class at which it counts as certain.
+        X, X_err, confidence
+            As for `MeasuredSVC.verdict`.
 
         Returns
         -------
@@ -364,7 +416,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if X_err is not None:
             X_err = errors_in_memory(X_err, X)
         if self._denoised is not None:
-            return self._denoised.behind, self._denoised.means(X, X_err)
+            return Pipeline(self.steps[-1:]), self._denoised.means(X, X_err)
         if X_err is not None:
             _measured(X, X_err, self[-1]._error_shape)
         return self, X
@@ -380,6 +432,10 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
     def _judge(self, X, X_err=None):
         check_is_fitted(self[-1], "coef_")
+        if isinstance(self[-1], LinearRegressor):
+            raise AttributeError(
+                "Classes have certified radii; a number has a prediction_range."
+            )
         if self._denoised is not None:
             return self._denoised.judge(X, X_err)
         X_err = _with_exact(X_err, X)
@@ -446,9 +502,7 @@ def _fit_boxes(boxes: RawBoxes, classifier, Z, y, own: dict) -> None:
             "Give RobustLinearSVC to the pipeline, and the pipeline to "
             "sklearn.model_selection.GridSearchCV."
         )
-    radius = own.pop("radius", None)
-    radius = classifier.radius if radius is None else radius
-    radius = radius_or_default(radius, classifier.noise, boxes)
+    radius = radius_to_train_with(classifier, own.pop("radius", None), boxes)
     n = len(boxes.points)
     low, high = boxes.ends(check_per_sample(radii_of(radius, y), n, "radius"))
     at = np.asarray(Z.toarray() if sp.issparse(Z) else Z, dtype=np.float64)

@@ -21,26 +21,6 @@ BALANCED = "balanced_accuracy"
 _RESPONSES = ("predict", "decision_function", "predict_proba")
 
 
-class _Scorer(BaseEstimator):
-    """A scorer of models that take `X_err`, which it asks for where it is routed."""
-
-    __metadata_request__score: ClassVar = {"X_err": True}
-
-    def score(self, model, X, y, X_err=None) -> float:
-        """Score a model, as a call does.
-
-        Parameters
-        ----------
-        model, X, y, X_err
-            As in a call.
-
-        Returns
-        -------
-        float
-        """
-        return self(model, X, y, X_err)
-
-
 def measured_scorer(metric="accuracy") -> MeasuredScorer:
     """Return a scorer for models whose predictions depend on errors `X_err`.
 
@@ -79,9 +59,8 @@ def measured_scorer(metric="accuracy") -> MeasuredScorer:
 def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
     """Return a scorer by the accuracy under the worst perturbation of every sample.
 
-    For `scoring` of `GridSearchCV`, `cross_val_score` and the like: it calls
-    `robust_score` of the models it judges. scikit-learn keeps no list of scorers that
-    others could add a name to, so it is an object in place of a name.
+    For `scoring` of `RobustLinearSVCCV`, `GridSearchCV`, `cross_val_score` and the
+    like: it calls `robust_score` of the models it judges.
 
     Parameters
     ----------
@@ -98,10 +77,6 @@ def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
     callable
         Called as `scorer(model, X, y)`, and with `X_err=...` where metadata is routed.
 
-    See Also
-    --------
-    RobustLinearSVCCV : takes it as `scoring`, and is quicker than a search.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -117,32 +92,28 @@ def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
     return RobustScorer(radius, balanced)
 
 
-class RobustScorer(_Scorer):
-    """A scorer by accuracy under noise; see `robust_scorer`.
+class _RoutedScorer(BaseEstimator):
+    """A scorer that asks for `X_err` where metadata is routed.
 
-    Parameters
-    ----------
-    radius : float, dict or None
-    balanced : bool
+    scikit-learn routes metadata only to methods that there are, so it has `score`.
     """
+
+    __metadata_request__score: ClassVar = {"X_err": True}
+
+    def score(self, model, X, y, X_err=None) -> float:
+        """Score a model, as a call does."""
+        return self(model, X, y, X_err)
+
+
+class RobustScorer(_RoutedScorer):
+    """What `robust_scorer` returns; it asks for `X_err` where metadata is routed."""
 
     def __init__(self, radius=None, balanced=False):
         self.radius = radius
         self.balanced = balanced
 
     def __call__(self, model, X, y, X_err=None) -> float:
-        """Score a model on samples with labels.
-
-        Parameters
-        ----------
-        model : fitted classifier with `robust_score`
-        X, y : samples and their labels
-        X_err : error bars of these samples, optional
-
-        Returns
-        -------
-        float
-        """
+        """Score a fitted classifier on samples with labels."""
         if not hasattr(model, "robust_score"):
             raise TypeError(
                 f"{type(model).__name__} has no robust_score, by which robust_scorer "
@@ -153,37 +124,20 @@ class RobustScorer(_Scorer):
         return model.robust_score(X, y, self.radius, weights, X_err)
 
 
-class MeasuredScorer(_Scorer):
-    """A scorer of scikit-learn for models that take `X_err`; see `measured_scorer`.
-
-    Parameters
-    ----------
-    metric : str or callable
-    """
+class MeasuredScorer(_RoutedScorer):
+    """What `measured_scorer` returns; it asks for `X_err` where metadata is routed."""
 
     def __init__(self, metric="accuracy"):
         self.metric = metric
 
     def __call__(self, model, X, y, X_err=None) -> float:
-        """Score a model on objects with labels, given their errors.
-
-        Parameters
-        ----------
-        model : fitted classifier
-        X, y : objects and their labels
-        X_err : error bars of these objects, optional
-
-        Returns
-        -------
-        float
-        """
+        """Score a fitted classifier on objects with labels, given their errors."""
         if not (isinstance(self.metric, str) or callable(self.metric)):
             raise TypeError(
                 f"metric={short(self.metric)} is no scorer; give a name such as "
                 "'roc_auc', or what sklearn.metrics.make_scorer returns."
             )
-        scorer = get_scorer(self.metric)
-        return scorer(_WithErrors(model, X_err), X, y)
+        return get_scorer(self.metric)(_WithErrors(model, X_err), X, y)
 
 
 class _WithErrors(ClassifierMixin, BaseEstimator):

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -43,11 +43,10 @@ def per_row(method: Callable) -> Callable:
         if not is_dask(X):
             parts = [part[name] for part in self.stream(X, name, X_err=X_err)]
             return np.concatenate(parts)
-        from wideberth.data.dask import answered
-
         source: Any = _opened(self, X, X_err=X_err)
-        question = Ask.of(self, source, (name,))
-        return answered(source, question, name, *question.kinds[name])
+        kind = _KINDS[name](self)
+        question = _question(self, source, partial(_answers, {name: kind}))
+        return source.answered(question, name, *kind)
 
     answer.answers_rows = True  # type: ignore[attr-defined]
     return answer
@@ -91,7 +90,8 @@ class StreamedMixin:
                     f"{listed(known)}."
                 )
         source = _opened(self, X, X_err=X_err, memory=memory)
-        return source.map(Ask.of(self, source, asked))
+        kinds = {name: _KINDS[name](self) for name in asked}
+        return source.map(_question(self, source, partial(_answers, kinds)))
 
     def _share_right(self, method: str, X, y, sample_weight, X_err, **options) -> float:
         """The share of labelled rows in chunks that a method says are right."""
@@ -100,9 +100,9 @@ class StreamedMixin:
         beside = {"y": y, "weight": sample_weight, "radius": radius if own else None}
         source = _opened(self, X, beside, X_err)
         source.require_labels()
-        ask = Ask.of(self, source, ())
         options = dict.fromkeys(options) if own else options
-        counts = list(source.map(_Right(ask, method, options)))
+        share = partial(_weigh_right, method, options)
+        counts = list(source.map(_question(self, source, share)))
         total = math.fsum(weight for _, weight in counts)
         if not total > 0:
             raise ValueError(
@@ -132,7 +132,10 @@ def _opened(model, X, beside: dict | None = None, X_err=None, memory=None) -> So
 
 #: Type and shape of one answer of a model, by method.
 _KINDS: dict[str, Callable[[Any], tuple]] = {
-    "predict": lambda model: (model.classes_.dtype, ()),
+    "predict": lambda model: (
+        model.classes_.dtype if hasattr(model, "classes_") else np.dtype(float),
+        (),
+    ),
     "certified_radius": lambda model: (np.dtype(float), ()),
     "decision_function": lambda model: (
         np.dtype(float),
@@ -142,82 +145,65 @@ _KINDS: dict[str, Callable[[Any], tuple]] = {
 }
 
 
+def _answers(kinds: dict[str, tuple], model, X, chunk: Samples) -> dict:
+    """What methods of a model say of the rows of a chunk."""
+    if not chunk.n:
+        return {name: np.empty((0, *width), t) for name, (t, width) in kinds.items()}
+    return {name: host(getattr(model, name)(X, chunk.X_err)) for name in kinds}
+
+
+def _weigh_right(
+    method: str, options: dict, model, X, chunk: Samples
+) -> tuple[float, float]:
+    """The weight of the rows of a chunk that a method says are right, and of all."""
+    if not chunk.n:
+        return 0.0, 0.0
+    if "radius" in options and options["radius"] is None:
+        radius = None if chunk.radius is None else host(chunk.radius)
+        options = options | {"radius": radius}
+    right = getattr(model, method)(X, host(chunk.y), X_err=chunk.X_err, **options)
+    if chunk.weight is None:
+        return float(right.sum()), float(chunk.n)
+    weight = check_per_sample(host(chunk.weight), chunk.n, "sample_weight")
+    return math.fsum(weight[right]), math.fsum(weight)
+
+
 @dataclass(frozen=True)
-class Ask:
-    """A question to chunks: what methods of a model say of their rows."""
+class Question:
+    """A question to chunks: what a function of a model and their rows answers.
+
+    `names` are those of the columns, for models that know theirs by name; `order` has
+    the places of the features among the columns, if they are in another order.
+    """
 
     model: Any
-    methods: tuple[str, ...]
-    kinds: dict[str, tuple]
-    #: Names of the columns, for models that know theirs by name.
-    names: list[str] | None = None
-    #: Places of the features among the columns of a chunk, if they are in other order.
-    order: np.ndarray | None = None
+    answer: Callable[[Any, Any, Samples], Any]
+    names: list[str] | None
+    order: np.ndarray | None
 
-    @classmethod
-    def of(cls, model, source: Source, methods: tuple[str, ...]) -> Ask:
-        """Ask this model about the rows of a source."""
-        kinds = {name: _KINDS[name](model) for name in methods}
-        names = getattr(model, "feature_names_in_", None)
-        order = None if names is None else _order(source, list(names))
-        if "feature_names_in_" in vars(
-            model
-        ):  # of a pipeline they are its first step's
-            model, names = copy(model), None
-            del model.feature_names_in_
-        known = None if names is None else list(names)
-        return cls(model, methods, kinds, known, order)
-
-    def __call__(self, chunk: Samples) -> dict[str, np.ndarray]:
-        """What each method says."""
-        if not chunk.n:
-            return {name: np.empty((0, *w), t) for name, (t, w) in self.kinds.items()}
-        return self.about(
-            chunk,
-            lambda model, X, X_err: {
-                name: host(getattr(model, name)(X, X_err)) for name in self.methods
-            },
-        )
-
-    def about(self, chunk: Samples, answer: Callable) -> Any:
-        """What a function of the model, the rows and their errors says of a chunk."""
+    def __call__(self, chunk: Samples) -> Any:
+        """Ask about the rows of a chunk."""
         X = chunk.X
         try:
             if self.order is not None:
                 X = X[:, self.order]
             if self.names is not None and not sp.issparse(X):
                 X = _frame(X, self.names)
-            return answer(self.model, X, chunk.X_err)
+            return self.answer(self.model, X, chunk)
         except DataError:
             raise
         except ValueError as error:
             raise chunk.error(str(error)) from None
 
 
-@dataclass(frozen=True)
-class _Right:
-    """The weight of the rows of a chunk that are right, and that of all of them."""
-
-    ask: Ask
-    method: str
-    options: dict
-
-    def __call__(self, chunk: Samples) -> tuple[float, float]:
-        if not chunk.n:
-            return 0.0, 0.0
-        options = dict(self.options)
-        if "radius" in options and options["radius"] is None:
-            options["radius"] = None if chunk.radius is None else host(chunk.radius)
-        right = self.ask.about(
-            chunk,
-            lambda model, X, X_err: getattr(model, self.method)(
-                X, host(chunk.y), X_err=X_err, **options
-            ),
-        )
-        if chunk.weight is None:
-            return float(right.sum()), float(chunk.n)
-        weight = check_per_sample(host(chunk.weight), chunk.n, "sample_weight")
-        return math.fsum(weight[right]), math.fsum(weight)
+def _question(model, source: Source, answer: Callable) -> Question:
+    """Ask a fitted model about the rows of a source."""
+    names = getattr(model, "feature_names_in_", None)
+    order = None if names is None else _order(source, list(names))
+    if "feature_names_in_" in vars(model):  # of a pipeline they are its first step's
+        model, names = copy(model), None
+        del model.feature_names_in_
+    return Question(model, answer, None if names is None else list(names), order)
 
 
 def _order(source: Source, names: list) -> np.ndarray | None:

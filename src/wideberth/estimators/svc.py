@@ -1,8 +1,8 @@
 """`RobustLinearSVC`: the robust SVM as a scikit-learn classifier, on top of `solve`.
 
 Every fact about a parameter is checked where it is used (`solve`, `Problem`), so
-nothing is checked twice; what is trained on is `training_data.py`, the binary problems
-and what they leave on the estimator are `one_vs_rest.py`.
+nothing is checked twice; the data, the binary problems and what they leave on the
+estimator are in `training.py`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from wideberth.estimators.callbacks import CallbackSupport, with_callbacks
 from wideberth.estimators.linear import LinearClassifier
-from wideberth.estimators.one_vs_rest import SolverOptions, fit_one_vs_rest
-from wideberth.estimators.training_data import dispatched, training_data
+from wideberth.estimators.training import (
+    SolverOptions,
+    dispatched,
+    fit_classes,
+    training_data,
+)
 from wideberth.problem.arrays import like
 from wideberth.problem.validation import default_radius
 
@@ -21,7 +24,7 @@ from wideberth.problem.validation import default_radius
 _DISPATCHES = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 14)
 
 
-class RobustLinearSVC(CallbackSupport, LinearClassifier):
+class RobustLinearSVC(LinearClassifier):
     """Linear support vector classifier that expects its features to be off.
 
     Minimises, with a proof of how close it came::
@@ -97,6 +100,9 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
           starts anew.
         * "random_state": decides how a solver proceeds, never the solution.
         * "verbose": print a line for every certified point.
+        * "callback": called as `callback(label, entry)` at every certified point, with
+          the positive class of the binary problem and what `wideberth.solve` gives a
+          callback. If it returns True, that problem ends with what it has.
 
     Attributes
     ----------
@@ -256,10 +262,9 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         sizes = list(radius.values()) if isinstance(radius, dict) else radius
         return "" if np.any(sizes) else "  # an ordinary SVM: radius is 0"
 
-    @with_callbacks
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
         data = training_data(self, X, y, sample_weight, radius, X_err)
-        notes = fit_one_vs_rest(self, data)
+        notes = fit_classes(self, data)
         for name, value in vars(self).items() if dispatched(X) else ():
             fitted = name.endswith("_") and isinstance(value, np.ndarray)
             if fitted and value.dtype.kind in "biuf":

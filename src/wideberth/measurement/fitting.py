@@ -296,7 +296,7 @@ def category_effects(
     folds = np.array_split(np.random.default_rng(0).permutation(n), FOLDS)
     folds = [fold for fold in folds if len(fold)]
     sums = [_normal_equations(categories[f], values[f], weights[f]) for f in folds]
-    gram, side = (sum(parts) for parts in zip(*sums, strict=True))
+    gram, side = (np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
     unit = np.eye(categories.shape[1])
     least = np.sum(weights * values**2)
     effects, predicted = np.zeros((categories.shape[1], d)), np.zeros((n, d))

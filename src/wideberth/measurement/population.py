@@ -39,6 +39,13 @@ if TYPE_CHECKING:
 FLOOR = 1e-6
 #: Rows of one block of sums: many times LANES of `kernels/lanes.h`, few beside a table.
 BLOCK = 4096
+#: Entries of the covariances of one block of posteriors: 256 MB.
+_BLOCK_ENTRIES = 1 << 25
+
+
+def block_rows(d: int) -> int:
+    """Rows of a block of posteriors of d features."""
+    return max(min(BLOCK, _BLOCK_ENTRIES // max(d, 1) ** 2), 1)
 
 
 @dataclass(frozen=True)
@@ -184,7 +191,8 @@ def step(population: Population, sums: Sums, prior: Prior) -> Population:
 def among(array: np.ndarray, columns: np.ndarray, axes: int = 1) -> np.ndarray:
     """The array with last axes as long as the mask `columns`; 0 where that is False."""
     made = np.zeros((*array.shape[: array.ndim - axes], *(len(columns),) * axes))
-    made[(..., *np.ix_(*(columns,) * axes))] = array
+    places: tuple = np.ix_(*(columns,) * axes)
+    made[(..., *places)] = array
     return made
 
 

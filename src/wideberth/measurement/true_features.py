@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from wideberth.data.memory import physical_memory
+from wideberth.data.files import physical_memory
 from wideberth.data.opening import in_chunks, open_measurements
 from wideberth.data.samples import Samples
 from wideberth.measurement.fitting import GaussianFitter, category_effects, marginals
@@ -343,6 +343,13 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         c = min(d and int(self._beside.sum()), _MOST_EFFECTS)
         cost = max(d**3, d * c**2, 1)
         stride = max(n // max(int(_QUICK_STEP / cost), 20 * (d + c)), 1)
+        size = 8 * 4 * len(self._beside) ** 2  # covariances, effects and their products
+        if size > physical_memory() / 2:
+            raise ValueError(
+                f"X has {len(self._beside)} columns, whose covariances take "
+                f"{size / 1e9:.2g} GB, more than half of this machine's memory. Drop "
+                "columns, or join rare categories."
+            )
         if n // stride * cost > _LONGEST_STEP:
             hours = n // stride * cost / _QUICK_STEP / 3600
             raise ValueError(
@@ -489,7 +496,8 @@ def _drawn(
     Those with the least of random numbers: the same ones however chunks are cut. Also
     their labels, and their numbers among all rows.
     """
-    rng, n, kept = np.random.default_rng(0), 0, []
+    rng, n = np.random.default_rng(0), 0
+    kept: list[tuple] = []
     for part, labels in chunks:
         keys = rng.random(len(part))
         kept.append((part, labels, np.arange(n, n + len(part)), keys))
@@ -500,16 +508,12 @@ def _drawn(
     return part, labels, rows
 
 
-def _least(kept: list, most: int) -> tuple:
-    parts, labels, rows, keys = zip(*kept, strict=True)
-    part, rows, keys = (
-        Measurements.joined(parts),
-        np.concatenate(rows),
-        np.concatenate(keys),
-    )
-    labels = None if any(own is None for own in labels) else np.concatenate(labels)
+def _least(kept: list[tuple], most: int) -> tuple:
+    part = Measurements.joined([own[0] for own in kept])
+    labels = [own[1] for own in kept]
+    y = None if any(own is None for own in labels) else np.concatenate(labels)
+    rows, keys = (np.concatenate([own[k] for own in kept]) for k in (2, 3))
     if len(part) <= most:
-        return part, labels, rows, keys
+        return part, y, rows, keys
     taken = np.sort(np.argpartition(keys, most)[:most])
-    own = None if labels is None else labels[taken]
-    return part[taken], own, rows[taken], keys[taken]
+    return part[taken], None if y is None else y[taken], rows[taken], keys[taken]

@@ -206,13 +206,10 @@ class Scaled(Shape):
         return _norm(ratios, self.order) if np.isfinite(ratios).all() else np.inf
 
     def lipschitz(self, n_features):
-        if self.scales.ndim == 0:
-            scale = float(self.scales)
-            return scale * (
-                math.sqrt(n_features) if self.dual_order == 1 else n_features > 0
-            )
-        scales = self.scales
-        return safe_norm(scales) if self.dual_order == 1 else _norm(scales, np.inf)
+        scales, total = self.scales, self.dual_order == 1
+        if scales.ndim:
+            return safe_norm(scales) if total else _norm(scales, np.inf)
+        return float(scales) * (math.sqrt(n_features) if total else n_features > 0)
 
     def inscribed(self, n_features):
         scales = np.broadcast_to(self.scales, (n_features,))

@@ -137,7 +137,8 @@ class CertifiedAccuracyDisplay(Display):
         radii = np.asarray(radii, dtype=float)
         scores = (estimator.robust_score(X, y, r, X_err=X_err) for r in radii)
         accuracy = np.array(list(scores))
-        trained = _last_step(estimator)._trained_radius()
+        last = _last_step(estimator)
+        trained = getattr(last, "best_estimator_", last).radius_
         trained = None if isinstance(trained, dict) else trained or None
         if name is None:
             name = type(_last_step(estimator)).__name__

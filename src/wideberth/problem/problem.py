@@ -631,7 +631,8 @@ def best_intercept(slack, y, weights, penalty: float, folded: float) -> float:
     """Return b minimising P for fixed w, by one sort; `slack` = m_i − ψ_i(w,0).
 
     The slope of P in b changes sign there (theory §4.4); `folded` = Σα_i y_i over
-    folded samples.
+    folded samples. Where a slope is 0 up to rounding b is not unique, and the middle of
+    the best ones is taken.
     """
     order = np.argsort(y * slack)
     breaks = (y * slack)[order]
@@ -641,12 +642,13 @@ def best_intercept(slack, y, weights, penalty: float, folded: float) -> float:
         return float(-start / penalty) if penalty else 0.0
     right = start + np.cumsum(weights[order])
     left = np.concatenate(([start], right[:-1]))
-    k = int(np.searchsorted(right + penalty * breaks >= 0, True))
+    error = sum_rounding(breaks.size) * (float(weights.sum()) + abs(folded))
+    k = int(np.searchsorted(right + penalty * breaks >= -error, True))
     if k == breaks.size:
         return float(-right[-1] / penalty) if penalty else float(breaks[-1])
-    if left[k] + penalty * breaks[k] > 0:
+    if penalty and left[k] + penalty * breaks[k] > 0:
         return float(-left[k] / penalty)
-    if penalty == 0 and right[k] == 0 and k + 1 < breaks.size:
+    if penalty == 0 and right[k] <= error and k + 1 < breaks.size:
         return float(0.5 * (breaks[k] + breaks[k + 1]))
     return float(breaks[k])
 

@@ -36,7 +36,7 @@ def _prepare(folder: Path) -> dict[str, bytes]:
     (folder / "data.csv").write_text(as_csv(X, y))
     start = "fit data.csv --target state --radius 0.1 --folds 0 --out model.wideberth --report r.html"
     subprocess.run(
-        [EXECUTABLE, *start.split()], cwd=folder, check=True, capture_output=True
+        [*EXECUTABLE, *start.split()], cwd=folder, check=True, capture_output=True
     )
     for name in ("p.csv", "c.csv"):
         (folder / name).write_text("of an earlier day\n")
@@ -70,7 +70,7 @@ def files_that_may_not_grow(tries: int) -> str:
                     "-c",
                     _LIMITED,
                     str(size),
-                    EXECUTABLE,
+                    *EXECUTABLE,
                     *words.split(),
                 ]
                 _must_refuse(

@@ -173,7 +173,7 @@ def _commands(folder: Path) -> dict[str, list[str]]:
     (folder / "data.csv").write_text(as_csv(X, y))
     start = "fit data.csv --target state --radius 0.1 --folds 0 --out model.wideberth --report r.html"
     subprocess.run(
-        [EXECUTABLE, *start.split()], cwd=folder, check=True, capture_output=True
+        [*EXECUTABLE, *start.split()], cwd=folder, check=True, capture_output=True
     )
     fit = "fit data.csv --target state --radius 0.2 --force --out model.wideberth"
     words = {
@@ -233,7 +233,7 @@ def _results(words: list[str]) -> set[str]:
 def _press(words, folder: Path, temporary: Path, chance) -> tuple[int, float]:
     """Start a command, interrupt it once Python is up, and wait for its end."""
     process = subprocess.Popen(
-        [EXECUTABLE, *words], cwd=folder, env=os.environ | {"TMPDIR": str(temporary)},
+        [*EXECUTABLE, *words], cwd=folder, env=os.environ | {"TMPDIR": str(temporary)},
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     maps = Path(f"/proc/{process.pid}/maps")

@@ -1,8 +1,9 @@
-"""Figures as inline SVG in the colours of the page (extra `plots`).
+"""One HTML page that needs nothing else, and figures in its colours (extra `cli`).
 
-A figure is a legend and a list of panels, each an SVG of its own, so that a narrow
-screen can stack what a wide one shows side by side. Colours are names that the page
-defines for light and for dark.
+Pages are templates that extend `base.html` and use the macros of `parts.html`. A figure
+is a legend and a list of panels, each an SVG of its own, so that a narrow screen can
+stack what a wide one shows side by side. Colours are names that the page defines for
+light and for dark.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 MARKERS = "osD^vP"
@@ -97,3 +99,26 @@ def draw_panel(
         svg = svg.replace(colour, variable)
     described = escape(title if label is None else label)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{described}" ', 1)
+
+
+def render(package: str, template: str, filters: dict[str, Callable], **shown) -> str:
+    """The template of a package as a page: light and dark, screen and paper."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    pages = Environment(
+        loader=ChoiceLoader(
+            [PackageLoader(package, ""), PackageLoader(__package__, "")]
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters |= filters
+    here = files(__package__)
+    style, script = (
+        Markup(here.joinpath(name).read_text(encoding="utf-8"))
+        for name in ("page.css", "page.js")
+    )
+    return pages.get_template(template).render(style=style, script=script, **shown)

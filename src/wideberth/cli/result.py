@@ -1,0 +1,492 @@
+"""The result of `wideberth fit`: every number, name and sentence about it, typed.
+
+The report (`page.html`), the terminal (`fit.py`) and `--json` (`as_json`) are views of
+one `FitResult`, so they cannot differ. A bound or distance may be infinite; JSON has
+null there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Literal
+
+#: How a model compares with ordinary SVMs; "even" is no measurable difference.
+Finding = Literal["better", "even", "worse"]
+
+
+# -- what was asked for, and of what ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """Options, as far as they are not told elsewhere."""
+
+    standardize: bool
+    missing: str
+    folds: int
+    score_radius: float | None
+    seed: int
+    class_weight: str | None
+    C_from: str
+    dropped: list[str]
+    one_hot: list[str]
+    weights: str
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """The file, and how it was read."""
+
+    name: str
+    format: str
+    sha256: str
+    details: dict[str, str]
+    memory: str | None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Command, time, versions and machine."""
+
+    command: str
+    time: str
+    versions: dict[str, str]
+    machine: dict[str, object]
+
+
+# -- the rows --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FeatureFacts:
+    """The scale of a feature, in raw units; `category`: it is an indicator of one."""
+
+    name: str
+    category: bool
+    mean: float
+    std: float
+    min: float
+    max: float
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A feature that tells the classes apart alone; `gaps`: by where it is missing."""
+
+    feature: str
+    auc: float
+    gaps: bool
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """The table: rows, classes, features, and what looks wrong with them.
+
+    `row_counters` are features that count the rows; None of data in pieces.
+    """
+
+    rows_read: int
+    rows_without_label: int
+    rows_dropped: int
+    rows_used: int
+    missing_values: dict[str, int]
+    values_filled_in: int
+    target: str
+    classes: dict[str, int]
+    row_counters: list[str] | None
+    leaks: list[Leak]
+    undeclared_errors: dict[str, list[str]]
+    features: list[FeatureFacts]
+
+    @property
+    def spread(self) -> dict[str, float]:
+        """The standard deviation of every feature."""
+        return {one.name: one.std for one in self.features}
+
+
+@dataclass(frozen=True)
+class NoiseFacts:
+    """How far rows may be off.
+
+    The radii are those trained with: `smallest`, `median`, `largest`, after `factor`,
+    which cross-validation may have chosen. `asked` is the median of those to withstand;
+    None where there is no noise. `errors` has the median error of each feature.
+    """
+
+    story: str
+    column: str | None
+    smallest: float
+    median: float | None
+    largest: float
+    asked: float | None
+    shape: str
+    isotropic: bool
+    unit: str
+    scales: dict[str, float]
+    per_row: bool
+    factor: float
+    errors: dict[str, float] | None = None
+    exact: list[str] | None = None
+    errors_filled_in: int = 0
+    samples: int | None = None
+    samples_measured_once: int = 0
+    readings: int = 0
+    noise_scales: dict[str, float] | None = None
+    precision_differs: bool = False
+
+
+# -- the model -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What cross-validation chose, from what, and the scores at the chosen penalty.
+
+    `scores` has a row for each factor on the radius and a column for each C.
+    """
+
+    C: float
+    factor: float
+    score: float
+    Cs: list[float]
+    factors: list[float]
+    scores: list[list[float]]
+    folds: int
+    measure: str
+    unit: str
+    norm_penalty: float = 0.0
+    norm_penalties: list[float] | tuple[()] = ()
+    ramp: float | None = None
+    ramps: list[float] | tuple[()] = ()
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """The decision functions in raw units; `left_out` are features without a weight."""
+
+    classes: list[str]
+    scores_for: list[str]
+    intercepts: list[float]
+    coefficients: dict[str, list[float]]
+    left_out: list[str]
+    C: float
+    norm_penalty: float
+    ramp: float | None
+
+    def effects(self, spread: dict[str, float]) -> dict[str, list[float]]:
+        """What one standard deviation of a feature does to each score."""
+        return {n: [w * spread[n] for w in ws] for n, ws in self.coefficients.items()}
+
+
+@dataclass(frozen=True)
+class ProblemFacts:
+    """Certificate of one binary problem, and the noise at which nothing can be learnt.
+
+    `critical_radius`, or `critical_factor` on the radii, is a pair of bounds; infinite
+    where no noise is too much, None where it was not looked for.
+    """
+
+    class_: str
+    objective: float
+    gap: float
+    relative_gap: float
+    converged: bool
+    iterations: int
+    passes: float | None
+    removed: float
+    saturated: float
+    null: bool
+    descent: dict | None
+    critical_radius: tuple[float, float] | None = None
+    critical_factor: tuple[float, float] | None = None
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """Bounds on the critical radius, or on the factor on radii that leads there."""
+        return self.critical_factor or self.critical_radius
+
+
+@dataclass(frozen=True)
+class Training:
+    """The binary problems, and how the model does on its own training rows."""
+
+    problems: list[ProblemFacts]
+    support: int | None
+    training_accuracy: float
+    training_certified: float
+    tol: float
+    seconds: float
+
+    @property
+    def relative_gap(self) -> float:
+        """The largest of all problems."""
+        return max(problem.relative_gap for problem in self.problems)
+
+
+# -- how right it is -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FoldShares:
+    """A share of rows in each fold, its mean and standard deviation."""
+
+    mean: float
+    std: float
+    folds: list[float]
+
+
+@dataclass(frozen=True)
+class AccuracyCurve:
+    """Certified accuracy over radii: mean over the folds, and their range."""
+
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+
+
+@dataclass(frozen=True)
+class ClassAccuracy:
+    """Shares of the rows of one class."""
+
+    accuracy: float
+    certified: float | None
+
+
+@dataclass(frozen=True)
+class Accuracies:
+    """One model on rows left out; `certified` is under the worst noise."""
+
+    accuracy: FoldShares
+    certified: FoldShares | None
+    curve: AccuracyCurve | None
+    classes: dict[str, ClassAccuracy]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """By how much one model is more accurate than another, paired over rows.
+
+    `error` is the standard error of the mean, `low` and `high` a confidence interval.
+    """
+
+    mean: float
+    error: float
+    low: float
+    high: float
+    confidence: float
+    folds: list[float]
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Over another model, on the data as given and under the worst noise."""
+
+    accuracy: Gain
+    certified: Gain | None
+
+
+@dataclass(frozen=True)
+class TunedC:
+    """C of an ordinary SVM for every fold, judged by `rows` `of` so many."""
+
+    Cs: list[float]
+    rows: int
+    of: int
+
+
+@dataclass(frozen=True)
+class VerdictAccuracy:
+    """How many rows have a verdict, and the share that is right; None of no rows."""
+
+    rows: int
+    accuracy: float | None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Models on rows they have not seen, that which was asked for first.
+
+    `majority` is what always naming the same class achieves. `confusion` counts rows by
+    the class given, and within it by the class predicted.
+    """
+
+    folds: int
+    interrupted: bool
+    measure: str
+    majority: float
+    radii: list[float] | None
+    models: dict[str, Accuracies]
+    confusion: dict[str, dict[str, int]]
+    gains: dict[str, Gains]
+    tuned: TunedC | None
+    verdicts: dict[str, VerdictAccuracy] | None = None
+
+    @property
+    def own(self) -> Accuracies:
+        """Those of the model asked for."""
+        return next(iter(self.models.values()))
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What the models are called."""
+        rivals = {"ordinary": "ordinary SVM, same C", "tuned": "ordinary SVM, C tuned"}
+        names = iter(self.models)
+        return {next(names): "this model"} | {name: rivals[name] for name in names}
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every class counts the same."""
+        return self.measure != "accuracy"
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Whether it paid: a verdict, what else is to be said, and what was found.
+
+    A finding is None where there is nothing to compare.
+    """
+
+    verdict: str
+    detail: str = ""
+    as_measured: Finding | None = None
+    under_noise: Finding | None = None
+
+
+# -- single rows -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DoubtfulRow:
+    """A row whose errors leave its class in doubt, counted from 1 as in the file."""
+
+    row: int
+    class_: str
+    prediction: str
+    margin: float
+    spread: float
+    chance: float
+    runner_up: str
+    remeasure: str | None
+    share: float
+
+
+@dataclass(frozen=True)
+class Remeasure:
+    """The value of this feature leaves most doubt in so many rows, `gaps` of them."""
+
+    feature: str
+    rows: int
+    gaps: int
+    share: float
+
+
+@dataclass(frozen=True)
+class VerdictFacts:
+    """How many rows are certain and doubtful, and which are most so."""
+
+    confidence: float
+    certain: int
+    doubtful: int
+    most_doubtful: list[DoubtfulRow]
+    remeasure: list[Remeasure]
+
+
+@dataclass(frozen=True)
+class Flip:
+    """The least noise that changes a right prediction; `noises`: in radii of the row.
+
+    `share` is the part of it that enters through the feature.
+    """
+
+    row: int
+    id: str | None
+    class_: str
+    rival: str
+    radius: float
+    noises: float | None
+    feature: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Flips:
+    """Rows that are right by a hair; `flippable` of those right can be flipped.
+
+    `features` has the share of the noise that enters through each, the largest first.
+    """
+
+    right: int
+    flippable: int
+    rows: list[Flip]
+    features: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A row that looks mislabelled: how far off its values would have to be if not."""
+
+    row: int
+    id: str | None
+    given: str
+    predicted: str
+    distance: float
+    noises: float
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """The most doubtful labels first; None of data in pieces, which keeps no rows."""
+
+    id: str | None
+    found: int | None
+    rows: list[Suspect] | None
+
+
+# -- all of it -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A warning; `serious` ones mean that the model should not be used as it is."""
+
+    code: str
+    text: str
+    serious: bool = False
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """All there is to say about a fit."""
+
+    request: FitRequest
+    source: DataSource
+    model: ModelFacts
+    data: DataFacts
+    uncertainty: NoiseFacts
+    choice: Choice | None
+    training: Training
+    evaluation: Evaluation | None
+    interrupted: bool
+    verdicts: VerdictFacts | None
+    flips: Flips | None
+    suspects: Suspects | None
+    misfit: str
+    solver_notes: list[str]
+    origin: Origin
+    worth: Worth
+    warnings: tuple[Advice, ...] = ()
+
+
+def as_json(value):
+    """A result as plain data: dataclasses as objects, infinite numbers as null."""
+    if is_dataclass(value):
+        named = ((field.name, getattr(value, field.name)) for field in fields(value))
+        return {name.removesuffix("_"): as_json(own) for name, own in named}
+    if isinstance(value, dict):
+        return {name: as_json(own) for name, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(own) for own in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

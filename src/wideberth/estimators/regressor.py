@@ -1,0 +1,261 @@
+"""`RobustLinearRegressor`: medians and other quantiles under feature noise (§15)."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
+
+from wideberth._solve import solve_source, solve_stated
+from wideberth.data.opening import errors_in_memory
+from wideberth.data.sources import Source
+from wideberth.estimators.linear import LinearModel
+from wideberth.estimators.streaming import per_row
+from wideberth.estimators.training import (
+    SolverOptions,
+    TrainingChunks,
+    TrainingTargets,
+    statement_of,
+    target_scale,
+    training_targets,
+)
+from wideberth.noise import as_noise
+from wideberth.noise.sets import Sets
+from wideberth.problem.arrays import host
+from wideberth.problem.validation import check_per_sample, refuse_chunks
+from wideberth.results import Solution
+
+
+def ranges_of(values: np.ndarray, w: np.ndarray, sets: Sets, radius) -> np.ndarray:
+    """The least and the largest prediction within the sets, about these `values`."""
+    radii = check_per_sample(radius, len(values), "radius")
+    if sets.offsets is not None:  # lopsided boxes lie about another point
+        values = values + radii * (host(sets.offsets) @ w)
+    half = radii * host(sets.supports(w))
+    return np.column_stack((values - half, values + half))
+
+
+class LinearRegressor(RegressorMixin, LinearModel):
+    """A model of one number by `coef_` and `intercept_`, trained against `noise_`."""
+
+    @per_row
+    def predict(self, X, X_err=None) -> np.ndarray:
+        """Return the predicted quantile of y for each sample.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks, once; as in `RobustLinearSVC`.
+        X_err : error bars of these samples, optional
+            As for `fit`. Predictions are those of X as measured, whatever its errors.
+
+        Returns
+        -------
+        array of shape (n_samples,), float64
+        """
+        return self._values(X, X_err, "predict")
+
+    def prediction_range(self, X, *, radius=None, X_err=None) -> np.ndarray:
+        """Return how far each prediction moves within the stated noise, exactly.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        radius : float or array of shape (n_samples,), optional
+            How far samples may be off; by default as far as in training. A model that
+            was trained with one radius per sample asks for them. With `X_err` in units
+            of the errors, and 1 by default if there were none in training.
+        X_err : error bars of these samples, optional
+            As for `fit`. A model that was trained with error bars asks for them.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+            The least and the largest prediction.
+        """
+        refuse_chunks(X, "prediction_range")
+        values, w = host(self.predict(X, X_err)), host(self.coef_)
+        radii = self._radii(None, radius, X_err)
+        if X_err is None:
+            self._ask_for_errors()
+            names = getattr(self, "feature_names_in_", None)
+            return ranges_of(values, w, as_noise(self.noise_, w.size, names), radii)
+        sets = self._measured(X, errors_in_memory(X_err, X))
+        return ranges_of(values, w, sets, radii)
+
+    def score(self, X, y, sample_weight=None, X_err=None) -> float:
+        """Return R², the share of the variance of y that predictions explain.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+        X_err : error bars of these samples, optional
+            As for `predict`.
+
+        Returns
+        -------
+        float
+        """
+        from sklearn.metrics import r2_score
+
+        refuse_chunks(X, "score")
+        return r2_score(y, self.predict(X, X_err), sample_weight=sample_weight)
+
+    @property
+    def support_features_(self) -> np.ndarray:
+        """Numbers of the features of X that have a weight."""
+        return np.flatnonzero(host(self.coef_))
+
+
+class RobustLinearRegressor(LinearRegressor):
+    """Linear model of a quantile of y, trained against the worst noise in X.
+
+    Minimises, with residuals r_i = y_i − ⟨w,x_i⟩ − b,
+
+        ½‖w‖² + s₀Ω(w) + Σ c_i max(τ(r_i + ρ_iΩ(w)), (1−τ)(ρ_iΩ(w) − r_i)),
+
+    the largest pinball loss that a perturbation of every sample within radius ρ_i
+    causes. τ = ½, the default, is least absolute deviations, which bears outliers in y.
+    With radius 0 it is quantile regression with a ridge penalty.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        τ, between 0 and 1. One model predicts one quantile.
+    C : float, default=1.0
+        Weight of the losses, in units of `target_scale_`: c_i = C · target_scale_ ·
+        sample_weight_i. So another unit of y changes the unit of the answer and nothing
+        else.
+    radius : float, default=None
+        How far a sample may be off; as in `RobustLinearSVC`.
+    noise, error_shape
+        Shape of the noise and of error bars; as in `RobustLinearSVC`. With boxes
+        ("linf") and τ = ½ this is the LAD-LASSO, which leaves features out.
+    norm_penalty : float, default=0.0
+        s₀, in units of `target_scale_` like C.
+    fit_intercept : bool, default=True
+        Whether to fit b. It carries no noise.
+    tol : float, default=1e-4
+        Stop when the duality gap plus its rounding is at most `tol` times the loss of
+        the best constant, or times the objective if that is larger.
+    solver_options : dict, default=None
+        What is seldom needed: "solver", "screening", "max_iter", "max_seconds",
+        "intercept_penalty", "random_state" and "verbose" as in `RobustLinearSVC`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : float
+    target_scale_ : float
+        The mean distance of y from its median; 1 where y is constant.
+    objective_, dual_gap_, relative_gap_ : float
+        The objective at the solution, how much better any other model can be at most,
+        and that as a share of the objective or of the loss of the best constant.
+    converged_ : bool
+        Whether the solution is proven to `tol`.
+    n_iter_ : int
+    noise_, error_shape_, radius_
+        As in `RobustLinearSVC`: what the model was trained with.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Only where X has column names.
+
+    See Also
+    --------
+    RobustLinearRegressorCV : chooses C, radius or norm penalty by cross-validation.
+    wideberth.solve : with loss="quantile" the same problem, literally.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from wideberth import RobustLinearRegressor
+    >>> X, y = load_diabetes(return_X_y=True, scaled=False)
+    >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
+    >>> model = RobustLinearRegressor(radius=0.1).fit(X, y)
+    >>> low, high = model.prediction_range(X[:1])[0]
+    >>> bool(low < model.predict(X[:1])[0] < high)
+    True
+    """
+
+    def __init__(
+        self,
+        quantile=0.5,
+        C=1.0,
+        radius=None,
+        *,
+        noise="l2",
+        error_shape="ellipsoid",
+        norm_penalty=0.0,
+        fit_intercept=True,
+        tol=1e-4,
+        solver_options=None,
+    ):
+        self.quantile = quantile
+        self.C = C
+        self.radius = radius
+        self.noise = noise
+        self.error_shape = error_shape
+        self.norm_penalty = norm_penalty
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.solver_options = solver_options
+
+    def fit(self, X, y=None, sample_weight=None, *, radius=None, X_err=None):
+        """Train on samples with numbers to predict.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks; as in `RobustLinearSVC.fit`.
+        y : array of shape (n_samples,)
+            Numbers to predict.
+        sample_weight : array of shape (n_samples,), optional
+            Factors on C.
+        radius : float or array of shape (n_samples,), optional
+            How far each sample may be off; takes the place of the parameter.
+        X_err : error bars, optional
+            As in `RobustLinearSVC.fit`.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_or_stay(X, y, sample_weight, radius, X_err)
+
+    @property
+    def _options(self) -> SolverOptions:
+        unused = ("refit", "starts", "warm_start", "callback")
+        return SolverOptions.read(self.solver_options, unused)
+
+    def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
+        data = training_targets(self, X, y, sample_weight, radius, X_err)
+        solution = self._solve(data)
+        self.radius_ = data.remembered_radius()
+        self.coef_, self.intercept_ = solution.w, float(solution.b)
+        self.objective_, self.dual_gap_ = solution.primal, solution.gap
+        self.relative_gap_, self.converged_ = solution.relative_gap, solution.converged
+        self.n_iter_ = solution.n_iter
+        return list(solution.notes)
+
+    def _solve(self, data: TrainingTargets | TrainingChunks) -> Solution:
+        self.noise_, given = self._noise(), self._options
+        seed = int(check_random_state(given.random_state).randint(2**31))
+        options = given.solving(self.tol, random_state=seed)
+        if isinstance(data, TrainingTargets):
+            self.target_scale_ = data.unit
+            return solve_stated(
+                data.X, data.y, data.stated(statement_of(self)), options
+            )
+        self.target_scale_ = _scale_in_chunks(data.X)
+        stated = data.stated(statement_of(self), self.target_scale_)
+        return solve_source(data.X, stated, options, None, data.verbose)
+
+
+def _scale_in_chunks(source: Source) -> float:
+    """`target_scale` of data in chunks, by a read of y."""
+    parts = [(host(y), weight) for y, weight in source.labels()]
+    y = np.concatenate([np.asarray(y, dtype=np.float64) for y, _ in parts])
+    weights = [np.ones(len(y)) if w is None else host(w) for y, w in parts]
+    return target_scale(y, np.concatenate(weights))
