@@ -203,7 +203,7 @@ def solve(
     random_state : int or Generator, optional
         Decides which subsamples a start is made from, and the order in which the
         coordinate solver visits samples; the answer is within `tol` whatever it is,
-        and the same for the same number.
+        and the same for the same number. None is 0.
     quiet : bool
         Leave warnings in `Solution.notes` instead of issuing them.
     memory : int or str, optional

@@ -8,7 +8,6 @@ solver claims is trusted; certificate and word follow from the points.
 
 from __future__ import annotations
 
-import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -45,16 +44,15 @@ class Random:
 
     @cached_property
     def generator(self) -> np.random.Generator:
-        """The one that was given, that of a number, or one by chance."""
-        return np.random.default_rng(self.random_state)
+        """The one that was given, or that of a number; None is 0."""
+        state = self.random_state
+        return np.random.default_rng(0 if state is None else state)
 
     def seed(self) -> int:
         """A number below 2⁶³ that begins a sequence of its own; no two are the same."""
         state, self.drawn = self.random_state, self.drawn + 1
-        if state is None:
-            return secrets.randbits(63)
-        if isinstance(state, int):
-            return (state * _GOLDEN + self.drawn) % 2**63
+        if state is None or isinstance(state, int):
+            return ((state or 0) * _GOLDEN + self.drawn) % 2**63
         return int(self.generator.integers(2**63))
 
 

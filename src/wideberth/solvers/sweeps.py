@@ -211,6 +211,8 @@ class Ascent:
                 elif self._factors_are_dear and left > self._second_order_cost():
                     self._accelerate()
             if self.pace.spent > MOST_STEPS * self.cost.product and self.pace.stalled():
+                if self.control.exhausted():
+                    break
                 if self._newton_fits:
                     return None
                 self._certify()
