@@ -212,7 +212,7 @@ class Ascent:
                     self._accelerate()
             if self.pace.spent > MOST_STEPS * self.cost.product and self.pace.stalled():
                 if self.control.exhausted():
-                    break
+                    continue
                 if self._newton_fits:
                     return None
                 self._certify()
