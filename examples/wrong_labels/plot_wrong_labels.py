@@ -41,7 +41,7 @@ shares, splits = np.linspace(0, 0.3, 4), ShuffleSplit(6, train_size=0.6, random_
 losses: dict[str, dict] = {
     "hinge": {},
     "ramp": {"ramp": -1.0},
-    "ramp, three starts": {"ramp": -1.0, "starts": 3},
+    "ramp, three starts": {"ramp": -1.0, "solver_options": {"starts": 3}},
 }
 scores = {loss: np.empty((shares.size, 6)) for loss in losses}
 found: dict[str, list] = {loss: [] for loss in losses}
