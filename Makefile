@@ -99,8 +99,8 @@ bench-profile: $(VENV)/installed-test   ## where the time of our own solvers goe
 bench-screening: $(VENV)/installed-test ## what screening costs and brings
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.screening
 
-bench-choice: $(VENV)/installed-test    ## Newton against coordinate, over shapes
-	$(BIN)/python -m benchmarks.choice
+bench-choice: $(VENV)-bench/installed-bench ## what auto chooses, beside other solvers
+	OMP_NUM_THREADS=1 $(VENV)-bench/bin/python -m benchmarks.choice --peers
 
 bench-scale: $(VENV)/installed-test     ## out of core and on Dask, beside memory
 	$(BIN)/python -m benchmarks.scale

@@ -124,10 +124,9 @@ def summed_objective(model, X, y, C: float) -> float:
 
 def against_liblinear(report: Report, name: str, X, y, C: float, repeats: int, **ours):
     """Seconds of both, LinearSVC at the first tolerance that gets to our objective."""
-    model = RobustLinearSVC(
-        C=C, solver_options={"intercept_penalty": 1.0, "random_state": 0}, tol=1e-4
-    )
-    fit = partial(model.set_params(**ours).fit, X, y)
+    given = {"intercept_penalty": 1.0, "random_state": 0} | ours
+    model = RobustLinearSVC(C=C, tol=1e-4, solver_options=given)
+    fit = partial(model.fit, X, y)
     best = summed_objective(fit(), X, y, C)
     for tol in _LADDER:
         peer = LinearSVC(C=C, loss="hinge", tol=tol, max_iter=100_000, random_state=0)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from wideberth.data.samples import Classes, Terms
 from wideberth.data.sources import Source, logged
 from wideberth.noise import as_shape
 from wideberth.noise.reading import check_errors_alone
-from wideberth.problem import Pair
+from wideberth.problem import Pair, Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.changes import (
@@ -203,7 +203,7 @@ def solve(
     random_state : int or Generator, optional
         Decides which subsamples a start is made from, and the order in which the
         coordinate solver visits samples; the answer is within `tol` whatever it is,
-        and the same for the same number.
+        and the same for the same number. None is 0.
     quiet : bool
         Leave warnings in `Solution.notes` instead of issuing them.
     memory : int or str, optional
@@ -269,8 +269,8 @@ def _solve_on_host(X, y, statement: Statement, options: Options) -> Solution:
 def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solution:
     """`solve` from the presolved problem on."""
     problem, init = presolved.posed, options.init
-    in_units = replace(options, callback=presolved.callback(options.callback))
-    control = in_units.control(problem)
+    control = options.control(problem)
+    control.callback = presolved.callback(options.callback)
     with np.errstate(all="ignore"):  # what overflows is certified, or not
         start = None if init is None else _start(presolved, init)
         chosen = choose_solver(problem, options.solver)
@@ -316,6 +316,33 @@ def _start(presolved: Presolved, init: object) -> WarmStart | None:
     return WarmStart(problem, point, alpha)
 
 
+@dataclass
+class _Proven:
+    """What a pair of points proves about samples and features, when asked for."""
+
+    presolved: Presolved
+    problem: Problem
+    found: Pair
+    region: str | None
+
+    @cached_property
+    def _partition(self) -> Partition:
+        with np.errstate(all="ignore"):  # what overflows decides nothing
+            region = self.region or "ellipsoid"
+            return screen_at_hand(self.problem, self.found, region)
+
+    def samples(self) -> tuple[np.ndarray, np.ndarray]:
+        """Masks of those proven to be at 0 and at their weight."""
+        if self.region is None:
+            return (nothing := np.zeros(self.presolved.n, dtype=bool)), nothing
+        decided = self._partition
+        return self.presolved.decided(decided.removed, decided.saturated)
+
+    def features(self) -> np.ndarray:
+        """A mask of those proven to have no weight."""
+        return screen_features(self.problem, self.found, self._partition)
+
+
 def _solution(
     presolved: Presolved,
     control: Control,
@@ -335,21 +362,9 @@ def _solution(
             descended.ending,
         )
     dual, region = found.dual, control.screening
+    proven = _Proven(presolved, problem, found, region)
     presolved.refuse_cut_radii(found.point.w)
     w, b, alpha = presolved.outward(found.point.w, found.point.b, dual.alpha)
-
-    @cache
-    def partition() -> Partition:
-        with np.errstate(all="ignore"):  # what overflows decides nothing
-            return screen_at_hand(problem, found, region or "ellipsoid")
-
-    def samples() -> tuple[np.ndarray, np.ndarray]:
-        if region is None:
-            return (nothing := np.zeros(presolved.n, dtype=bool)), nothing
-        return presolved.decided(partition().removed, partition().saturated)
-
-    def features() -> np.ndarray:
-        return screen_features(problem, found, partition())
 
     def remedy() -> str | None:
         return None if control.exhausted() else out_of_range(problem, presolved)
@@ -371,12 +386,12 @@ def _solution(
         w=w,
         b=b,
         dual_weights=alpha,
-        decided=samples,
+        decided=proven.samples,
         solver=control.solver,
         passes=problem.rows.passes.count,
         trace=[presolved.entry(entry) for entry in control.trace],
         classes=problem.classes,
-        prover=features if zeros else None,
+        prover=proven.features if zeros else None,
         descent=descent,
     )
 

@@ -324,10 +324,10 @@ def test_metadata_is_routed_to_splitter_and_scorer(noisy):
     with sklearn.config_context(enable_metadata_routing=True):
         scorer = make_scorer(sklearn.metrics.accuracy_score)
         scorer = scorer.set_score_request(sample_weight=True)
-        search = RobustLinearSVCCV(CS, cv=GroupKFold(3), scoring=scorer)
+        search = RobustLinearSVCCV(CS, cv=GroupKFold(3), scoring=scorer, tol=1e-8)
         search.set_fit_request(sample_weight=True, radius=True)
         search.fit(X, y, sample_weight=weight, groups=groups)
-        model = RobustLinearSVC().set_fit_request(sample_weight=True)
+        model = RobustLinearSVC(tol=1e-8).set_fit_request(sample_weight=True)
         grid = GridSearchCV(model, {"C": CS}, cv=GroupKFold(3), scoring=scorer)
         grid.fit(X, y, sample_weight=weight, groups=groups)
     np.testing.assert_allclose(

@@ -317,7 +317,7 @@ def test_an_added_solver_serves_every_front_door(added):
     assert any(start is not None for _, start, _ in added)
     usual = RobustLinearSVC(radius=0.1).fit(X, y)
     model = RobustLinearSVC(radius=0.1, solver_options={"solver": "mine"}).fit(X, y)
-    np.testing.assert_allclose(model.coef_, usual.coef_, atol=1e-4)
+    np.testing.assert_allclose(model.coef_, usual.coef_, atol=1e-3)
     count = len(added)
     RobustLinearSVCCV(
         Cs=[0.1, 1.0], radii=[0.1], cv=2, solver_options={"solver": "mine"}

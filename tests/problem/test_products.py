@@ -303,7 +303,7 @@ def test_intercepts_are_read_from_two_arguments():
 @pytest.mark.parametrize("form", ["dense", "columns", "float32", "CSR"])
 def test_the_size_of_data_is_its_frobenius_norm(form):
     X = drawn("dense")[0]
-    found, size = validation.measured_data(FORMS[form](X))
+    found, size, _ = validation.measured_data(FORMS[form](X))
     assert size == pytest.approx(np.linalg.norm(X), rel=1e-6, abs=0.0)
     assert found.shape == X.shape
 

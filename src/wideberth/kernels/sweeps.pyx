@@ -23,11 +23,15 @@ Random orders come from a generator of this package: the same seed gives the sam
 on every platform. Nothing here certifies; callers evaluate what they get.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import numpy as np
 import scipy.sparse as sp
+
+
+cdef enum:
+    NOTED = 100  # epochs of a call whose gaps are kept to find `halfway`
 
 
 cdef extern from "sweeps.h" nogil:
@@ -143,10 +147,12 @@ cdef class Sweeps:
     ----------
     s, b, balance, value : float
         The same after the sweeps so far.
-    gap, last_gap : float
-        The gap that the last epoch over all rows told, and the last one.
+    gap, told_gap : float
+        About the gap after the last epoch over all rows, and after the last one.
     epochs, active : int
         Epochs of the last call, and rows that the next one begins with.
+    halfway : tuple
+        Entries, rows, epochs and `told_gap` of the last call when it had read half.
     """
 
     cdef Ascent at
@@ -158,9 +164,10 @@ cdef class Sweeps:
     cdef Py_ssize_t n
     cdef object held
     cdef Py_ssize_t[::1] active_rows
-    cdef readonly double gap, value
-    cdef double shrunk, whole
+    cdef readonly double gap, told_gap, value
+    cdef double shrunk, whole, last_whole
     cdef readonly Py_ssize_t epochs
+    cdef readonly tuple halfway
 
     def __init__(
         self, X, y, targets, weights, radii, squares, double beta, double pull, alpha, d,
@@ -187,6 +194,7 @@ cdef class Sweeps:
         self.at.random, self.pull = seed, pull
         self.noisy = bool(s > 0 or np.any(radii))
         self.value, self.gap, self.epochs = value, INFINITY, 0
+        self.told_gap = self.last_whole = INFINITY
         self._read(X)
         self.visit_all()
 
@@ -259,10 +267,6 @@ cdef class Sweeps:
         self.at.beta, self.pull = beta, pull
 
     @property
-    def last_gap(self):
-        return self.at.gap
-
-    @property
     def active(self):
         return self.at.n_active
 
@@ -270,13 +274,16 @@ cdef class Sweeps:
         """Sweep until about `tol` times the objective is left of the gap.
 
         Ends after so many epochs or once so many entries are read, too. Rows that were
-        left out come back once the others have a gap of half of what is asked for; or
-        a tenth of that of all rows, and two epochs over all would have cost as much.
+        left out come back once the others have the gap that is asked for; or a tenth
+        of that of all rows, and two epochs over all would have cost as much.
 
         Returns the entries read and the rows visited.
         """
-        cdef Py_ssize_t k = 0, visited
-        cdef double entries = 0.0, rows = 0.0, left
+        cdef Py_ssize_t k = 0, visited, half = 0
+        cdef double entries = 0.0, rows = 0.0, left, told
+        cdef double read[NOTED]
+        cdef double seen[NOTED]
+        cdef double gaps[NOTED]
         cdef bint few
         with nogil:
             while k == 0 or (k < most_epochs and entries < most_entries):
@@ -288,15 +295,32 @@ cdef class Sweeps:
                 self.at.b = self.at.beta * self.at.balance + self.pull * self.at.b
                 self.value += self.at.rise
                 entries, rows, k = entries + self.at.entries, rows + visited, k + 1
-                left = tol * (self.value + self.at.gap)
+                told = self.at.gap
                 if visited == self.n:
-                    self.gap, self.whole, self.shrunk = self.at.gap, self.at.entries, 0
+                    # Slacks are those of the middle of the epoch: the gap at its end
+                    # is less by half of what an epoch takes.
+                    if told < self.last_whole < INFINITY:
+                        told *= sqrt(told / self.last_whole)
+                    self.last_whole, self.gap = self.at.gap, told
+                    self.whole, self.shrunk = self.at.entries, 0
+                else:
+                    self.last_whole = INFINITY
+                    # Rows that were left out may have a tenth of their gap still.
+                    self.shrunk += self.at.entries
+                    told = max(told, 0.1 * self.gap)
+                self.told_gap = told
+                if k <= NOTED:
+                    read[k - 1], seen[k - 1], gaps[k - 1] = entries, rows, told
+                left = tol * (self.value + told)
+                if visited == self.n:
                     if self.gap <= left:
                         break
                     continue
-                self.shrunk += self.at.entries
                 few = self.shrunk >= 2 * self.whole and self.at.gap <= 0.1 * self.gap
-                if few or self.at.gap <= 0.5 * left or self.at.n_active == 0:
+                if few or self.at.gap <= left or self.at.n_active == 0:
                     self.visit_all()
         self.epochs = k
+        while half + 1 < min(k, NOTED) and read[half + 1] <= 0.5 * entries:
+            half += 1
+        self.halfway = read[half], seen[half], half + 1, gaps[half]
         return entries, rows

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from wideberth.problem.arrays import concat, host, is_foreign, pick
+from wideberth.problem.arrays import concat, constant, host, is_foreign, pick
 from wideberth.problem.rows import Passes, Rows
 
 if TYPE_CHECKING:
@@ -365,10 +365,12 @@ def same_for_all(radii) -> bool:
 
 def _times(radii, factor):
     """All radii times a number, one of them staying one; or times one for each."""
-    if same_for_all(radii) and np.ndim(factor) == 0:
-        return np.broadcast_to(radii[0] * factor, radii.shape)
+    if same_for_all(radii) and (isinstance(factor, float) or np.ndim(factor) == 0):
+        return constant(radii[0] * factor, radii.size)
     return radii * factor
 
 
 def _is_zero(errors) -> bool:
+    if isinstance(errors, float):
+        return errors == 0
     return not is_foreign(errors) and np.ndim(errors) == 0 and errors == 0

@@ -13,9 +13,9 @@ where the noise of a feature outweighs what it tells, its weight is 0 to the las
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from operator import mul
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +29,7 @@ from wideberth.noise.factors import (
 )
 from wideberth.noise.sets import Sets, SumOfSets
 from wideberth.problem.limits import EPS, MOST_STEPS, power_of_two
-from wideberth.problem.rounding import summed
+from wideberth.problem.rounding import sum_of_products
 from wideberth.problem.validation import labelled_rows
 
 #: Largest correlation, and largest change of a scale of 1, that counts as rounding in
@@ -95,7 +95,7 @@ class Shape(Sets):
         return self.support_error
 
     def sum(self, a, radii):
-        return ScaledShape(self, summed(mul, a, radii))
+        return ScaledShape(self, sum_of_products(a, radii))
 
     def penalty(self, s, n_features):
         return ScaledShape(self, s)
@@ -206,8 +206,10 @@ class Scaled(Shape):
         return _norm(ratios, self.order) if np.isfinite(ratios).all() else np.inf
 
     def lipschitz(self, n_features):
-        scales = np.broadcast_to(self.scales, (n_features,))
-        return safe_norm(scales) if self.dual_order == 1 else _norm(scales, np.inf)
+        scales, total = self.scales, self.dual_order == 1
+        if scales.ndim:
+            return safe_norm(scales) if total else _norm(scales, np.inf)
+        return float(scales) * (math.sqrt(n_features) if total else n_features > 0)
 
     def inscribed(self, n_features):
         scales = np.broadcast_to(self.scales, (n_features,))
@@ -230,6 +232,8 @@ class Scaled(Shape):
 
     @property
     def magnitude(self):
+        if self.alike:
+            return 1.0
         return power_of_two(np.frexp(self.scales.max(initial=0.0))[1])
 
     def degrees(self, n_features):

@@ -197,6 +197,8 @@ class Presolved:
 
     def entry(self, entry: dict) -> dict:
         """An entry of a trace in units as given."""
+        if self.sigma == self.kappa == 1.0:
+            return entry
         values = ("primal", "dual", "gap")
         return entry | {name: self.value(entry[name]) for name in values}
 
@@ -227,7 +229,7 @@ def build_problem(X, y, statement: Statement, factor: float | None = 1.0) -> Pre
     plain = isinstance(noise, str) and X_err is None
     names = None if plain else feature_names(X)
     X_err = None if X_err is None else in_order_of(X_err, X)
-    X, size = measured_data(X)
+    X, size, norms = measured_data(X)
     if X_err is not None:
         bars = errors_beside(X, X_err, statement.error_shape, names, noise)
         problem = Problem.from_matrix(X, y, bars, statement)
@@ -236,6 +238,8 @@ def build_problem(X, y, statement: Statement, factor: float | None = 1.0) -> Pre
     axes, shape = shape.axes, shape.principal
     X = to_csr(X if axes is None else X @ axes)
     problem = Problem.from_matrix(X, y, shape, statement)
+    if axes is None:
+        problem.rows.know_norms(norms)
     return presolve(problem, size, axes, factor, statement.tilt)
 
 

@@ -26,10 +26,11 @@ def check_labels(y, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Labels as −1.0 and +1.0, and the two classes that these stand for."""
     y = label_vector(y, n)
     if y.dtype.kind in "biuf":  # mostly two numbers, which need no sorting
-        classes = np.array([y.min(), y.max()])
-        positive = y == classes[1]
-        if classes[0] < classes[1] and np.all(positive | (y == classes[0])):
-            return np.where(positive, 1.0, -1.0), classes
+        low, high = np.minimum.reduce(y), np.maximum.reduce(y)
+        positive = y == high
+        others = np.count_nonzero(y == low)
+        if low < high and np.count_nonzero(positive) + others == n:
+            return 2.0 * positive - 1.0, np.array([low, high])
     if y.dtype.kind in "fcO":
         y = uniform(y)
     labels, numbers = np.unique(y, return_inverse=True)

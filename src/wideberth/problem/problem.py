@@ -27,15 +27,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import mul
 
 import numpy as np
 
+from wideberth.kernels.sums import slacks, within
 from wideberth.noise import as_noise
 from wideberth.noise.reading import errors_beside, in_order_of, in_the_middle
 from wideberth.noise.sets import Noise, Sets, SumOfSets
 from wideberth.problem.arrays import (
-    at_least,
+    constant,
     host,
     is_foreign,
     largest,
@@ -57,11 +57,13 @@ from wideberth.problem.rounding import (
     DualSums,
     accurate_sum,
     chain,
+    class_sums,
     dual_rounding,
+    hinge_sum,
     null_rounding,
     primal_rounding,
+    sum_of_products,
     sum_rounding,
-    summed,
     totals_rounding,
     well_inside,
 )
@@ -200,7 +202,7 @@ class Problem:
         """The problem on checked X, with the sets that a statement describes."""
         n, weight = X.shape[0], statement.sample_weight
         labels, classes, m = _read_y(y, n, statement)
-        weights = np.broadcast_to(float(statement.C), (n,))
+        weights = constant(float(statement.C), n)
         if weight is not None:
             with np.errstate(over="ignore"):
                 weights = weights * check_per_sample(weight, n, "sample_weight")
@@ -310,14 +312,14 @@ class Problem:
         if count == 0:
             return Folded(np.zeros(self.rows.d))
         weights, norms = masked(chosen, self.weights), self.rows.norms()
-        mass = summed(mul, weights, norms)
+        mass = sum_of_products(weights, norms)
         relative = self.rows.combine_rounding + gamma(self.chain)
         relative += self.noise.sets.rotation_error
         own = replace(self, folded=None).dual_sums(weights)
         return Folded(
             self.rows.combine(weights),
             own.total,
-            summed(mul, weights, self.y),
+            sum_of_products(weights, self.y),
             count,
             mass,
             relative * mass,
@@ -402,14 +404,12 @@ class Problem:
         w = check_vector(w, self.rows.d, "w", finite=False)
         margins = self.rows.margins(w) if margins is None else margins
         supports = self.noise.supports(w)
-        slack = self.targets - margins
-        slack += supports
         if self.intercept is None:
             b = 0.0
-        else:
-            b = self.best_intercept(slack) if b is None else float(b)
-            slack -= self.y * b
-        hinge = summed(_hinge, self.weights, slack)
+        elif b is None:
+            b = self.best_intercept(self._slack(margins, supports, 0.0))
+        slack = self._slack(margins, supports, float(b))
+        hinge = hinge_sum(self.weights, slack)
         value = hinge + 0.5 * float(w @ w) + 0.5 * (self.intercept or 0.0) * b * b
         noise = self.outside.support(w)
         rounding = primal_rounding(self, w, b, supports, noise, slack, hinge, sizes)
@@ -422,8 +422,14 @@ class Problem:
 
     def slack(self, w: np.ndarray, b: float) -> np.ndarray:
         """m_i − ψ_i(w,b) alone."""
-        slack = self.targets - self.rows.margins(w) + self.noise.supports(w)
-        return slack if self.intercept is None else slack - self.y * b
+        return self._slack(self.rows.margins(w), self.noise.supports(w), b)
+
+    def _slack(self, margins, supports, b: float):
+        """m_i − ψ_i, of margins ⟨w,z_i⟩ and κ_i(w); b counts where there is one."""
+        b = 0.0 if self.intercept is None else b
+        if isinstance(margins, np.ndarray):
+            return slacks(self.targets, margins, supports, self.y, b)
+        return self.targets - margins + supports - self.y * b
 
     def best_intercept(self, slack: np.ndarray) -> float:
         """Return b minimising P for fixed w; `slack` = m_i − ψ_i(w,0)."""
@@ -446,7 +452,7 @@ class Problem:
         feasible = self.repair(alpha)
         if combined is None or feasible is not alpha:
             combined = self.rows.combine(feasible)
-        mass = accurate_sum(feasible * self.rows.norms())
+        mass = sum_of_products(feasible, self.rows.norms())
         relative = self.rows.combine_rounding + gamma(self.chain)
         turned = self.noise.sets.rotation_error
         d_error = (relative + turned) * mass
@@ -462,7 +468,7 @@ class Problem:
         w = np.zeros_like(d) if null else noise.closest(d, near, worth=worth)
         b, penalty = 0.0, 0.0
         if self.intercept:
-            balance = accurate_sum(feasible * self.y) + self._fold("balance")
+            balance = sum_of_products(feasible, self.y) + self._fold("balance")
             b = balance / self.intercept
             penalty = 0.5 * balance * b
         value = sums.total - 0.5 * float(w @ w) - penalty
@@ -471,7 +477,7 @@ class Problem:
         sizes = None
         if sharp and not self._fold("mass"):  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
             each = self.rows.magnitudes(w)
-            along = relative * accurate_sum(feasible * each)
+            along = relative * sum_of_products(feasible, each)
             along += turned * float(np.linalg.norm(w)) * mass
             sizes = along, largest(each)
         error, center = dual_rounding(self, w, b, sums, d_error, noise, null, sizes)
@@ -484,8 +490,8 @@ class Problem:
         weight = accurate_sum(alpha)
         total = size = weight
         if self.m is not None:
-            terms = alpha * self.targets
-            total, size = accurate_sum(terms), accurate_sum(abs(terms))
+            total = sum_of_products(alpha, self.targets)
+            size = sum_of_products(alpha, abs(self.targets))
         if (fold := self.folded) is not None:
             total, size = total + fold.total, size + fold.size
             weight += fold.weight
@@ -516,7 +522,11 @@ class Problem:
         if not is_foreign(alpha):
             alpha = check_vector(alpha, self.n, "alpha", finite=False)
         xp = namespace(alpha)
-        if not xp.all((alpha >= 0) & (alpha <= self.weights)):
+        if isinstance(alpha, np.ndarray):
+            inside = within(alpha, self.weights)
+        else:
+            inside = xp.all((alpha >= 0) & (alpha <= self.weights))
+        if not inside:
             if not xp.all(xp.isfinite(alpha)):
                 check_vector(alpha, self.n, "alpha")
             alpha = xp.clip(alpha, 0.0, self.weights)
@@ -526,7 +536,7 @@ class Problem:
 
     def _balanced(self, alpha: np.ndarray, sums: DualSums) -> bool:
         """Whether Σα_i y_i = 0 up to rounding, folded samples included."""
-        off = abs(accurate_sum(alpha * self.y) + self._fold("balance"))
+        off = abs(sum_of_products(alpha, self.y) + self._fold("balance"))
         return off <= OFF * totals_rounding(self) * sums.weight
 
     # -- both ------------------------------------------------------------------
@@ -617,11 +627,6 @@ def _read_y(
     return np.full(n, side), None, side * check_targets(y, n)
 
 
-def _hinge(weights, slack):
-    """c_i[u_i]_+ of every sample."""
-    return weights * at_least(0.0, slack)
-
-
 def best_intercept(slack, y, weights, penalty: float, folded: float) -> float:
     """Return b minimising P for fixed w, by one sort; `slack` = m_i − ψ_i(w,0).
 
@@ -654,13 +659,13 @@ def balanced(alpha, y, weights, folded: float):
     The heavier class is scaled down; the lighter one moves towards its weights where
     folded samples ask for more.
     """
-    upper, xp = y > 0, namespace(alpha)
-    sums = [accurate_sum(xp.where(part, alpha, 0.0)) for part in (upper, ~upper)]
-    excess = sums[0] - sums[1] + folded
-    if abs(excess) <= sum_rounding(y.shape[0]) * (sum(sums) + abs(folded)):
+    mass, other = class_sums(alpha, y)
+    excess = mass - other + folded
+    if abs(excess) <= sum_rounding(y.shape[0]) * (mass + other + abs(folded)):
         return alpha
-    heavy = upper if excess > 0 else ~upper
-    mass, other = sums if excess > 0 else sums[::-1]
+    heavy, xp = y > 0 if excess > 0 else y <= 0, namespace(alpha)
+    if excess <= 0:
+        mass, other = other, mass
     target = other - folded if excess > 0 else other + folded
     factor = max(target, 0.0) / mass if mass else 0.0
     alpha = xp.where(heavy, factor * alpha, alpha)

@@ -7,14 +7,13 @@ for any order of summation; those of the products over rows are in `rows.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wideberth.problem.arrays import is_foreign, masked, namespace
-from wideberth.problem.limits import BLOCK_ROWS
+from wideberth.kernels import sums
+from wideberth.problem.arrays import at_least, constant, masked, namespace
 from wideberth.problem.rows import gamma
 
 if TYPE_CHECKING:
@@ -31,34 +30,46 @@ OFF = 4
 
 def accurate_sum(values) -> float:
     """Sum in two levels; the error is at most `sum_rounding(n)` times Σ|values|."""
+    if isinstance(values, np.ndarray):
+        return sums.total(values)
     xp, n = namespace(values), values.shape[0]
     if n < _SUM_BLOCK:
-        return float(np.add.reduce(values) if xp is np else xp.sum(values))
+        return float(xp.sum(values))
     whole = n - n % _SUM_BLOCK
     blocks = xp.sum(xp.reshape(values[:whole], (-1, _SUM_BLOCK)), axis=1)
     return float(xp.sum(blocks) + xp.sum(values[whole:]))
 
 
-def summed(term: Callable, *vectors) -> float:
-    """Σ term(vectors), entry by entry, with the error of `accurate_sum`.
+def sum_of_products(a, b) -> float:
+    """Σ a_ib_i, with the error of `accurate_sum`."""
+    if isinstance(a, np.ndarray):
+        return sums.product(a, b)
+    return accurate_sum(a * b)
 
-    It is computed in blocks, whose intermediate values stay in the cache: with few
-    features, fresh memory costs more time than a product with all rows.
-    """
-    n = vectors[0].shape[0]
-    if n <= BLOCK_ROWS or is_foreign(vectors[0]):
-        return accurate_sum(term(*vectors))
-    blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, n, BLOCK_ROWS))
-    parts = [accurate_sum(term(*(v[rows] for v in vectors))) for rows in blocks]
-    return float(np.add.reduce(parts))
+
+def hinge_sum(weights, slack) -> float:
+    """Σ c_i[u_i]_+, with the error of `accurate_sum`."""
+    if isinstance(slack, np.ndarray):
+        return sums.hinge(weights, slack)
+    return accurate_sum(weights * at_least(0.0, slack))
+
+
+def class_sums(values, y) -> tuple[float, float]:
+    """Σ values_i over y_i > 0 and over the others, with the error of `accurate_sum`."""
+    if isinstance(y, np.ndarray):
+        return sums.class_sums(values, y)
+    xp, upper = namespace(y), y > 0
+    return (
+        accurate_sum(xp.where(upper, values, 0.0)),
+        accurate_sum(xp.where(upper, 0.0, values)),
+    )
 
 
 def chain(n: int, terms: int | None = None) -> float:
     """Most roundings that a product of two numbers goes through in `accurate_sum`.
 
     It sums n of them, of which `terms` (by default all) are not zero: adding zero is
-    exact. A block adds 2048 at most, then there are n/2048 blocks. `summed` adds eight
-    of these and then the sums of n/2¹⁴, which are not more.
+    exact. A block adds 2048 at most, then there are n/2048 blocks.
     """
     terms = n if terms is None else terms
     return min(terms, _SUM_BLOCK + n / _SUM_BLOCK) + 4
@@ -111,17 +122,19 @@ def _active_rounding(problem: Problem, w, b, supports, slack, sizes) -> float:
     """Σc_i times the error of slack i, over those that may be active."""
     scale = _length(w) if sizes is None else 1.0
     sizes = problem.rows.norms() if sizes is None else sizes
-    parts = [_noise_rounding(problem, w), _target_sizes(problem)]
-    if not is_foreign(slack):  # which are cut into blocks with the rest
-        parts = [np.broadcast_to(part, slack.shape) for part in parts]
-
-    def weighted(sizes, supports, slack, weights, added, targets):
-        error = _per_slack(problem, b, scale * sizes, supports, targets)
-        error += added
-        # Slacks that are negative whatever the rounding add nothing.
-        return masked(slack > -error, error) * weights
-
-    return summed(weighted, sizes, supports, slack, problem.weights, *parts)
+    added = _noise_rounding(problem, w)
+    if isinstance(slack, np.ndarray):
+        relative = problem.rows.margin_rounding + gamma(8)
+        targets = constant(1.0, slack.size) if problem.m is None else problem.m
+        added = added if isinstance(added, np.ndarray) else constant(added, slack.size)
+        return sums.active_error(
+            *(problem.weights, slack, sizes, supports, targets, added),
+            *(scale, relative, b),
+        )
+    error = _per_slack(problem, b, scale * sizes, supports, _target_sizes(problem))
+    error += added
+    # Slacks that are negative whatever the rounding add nothing.
+    return accurate_sum(masked(slack > -error, error) * problem.weights)
 
 
 def primal_rounding(

@@ -184,6 +184,10 @@ class Rows(ABC):
             self._norms = namespace(squares).sqrt(squares)
         return self._norms
 
+    def know_norms(self, norms: np.ndarray | None) -> None:
+        """Take over ‖z_i‖ that were computed before, if they were."""
+        self._norms = norms
+
     def magnitudes(self, w: np.ndarray) -> np.ndarray:
         """Σ_j |w_j x_ij|, which the rounding of a margin is relative to."""
         self.passes.add(self.n)
@@ -440,6 +444,11 @@ class DenseRows(Rows):
         """
         fits = self._foreign and self.n * self.d <= 2 * DEVICE_ENTRIES
         return float64(self.X) if fits else None
+
+    def _combine_all(self, a):
+        if self.n <= BLOCK_ROWS and not self._foreign and self.X.dtype == np.float64:
+            return self.X.T @ a  # one block
+        return super()._combine_all(a)
 
     def _row_squares(self, block, weights=None):
         return row_squares(block) if weights is None else (block * block) @ weights

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -25,8 +25,8 @@ def from_keywords(cls: type[T], given: Mapping[str, object]) -> T:
 
     Functions that take such keywords hand over their `locals()`.
     """
-    names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
-    return cls(**{name: value for name, value in given.items() if name in names})
+    names = cls.__dataclass_fields__  # type: ignore[attr-defined]
+    return cls(**{name: given[name] for name in names if name in given})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

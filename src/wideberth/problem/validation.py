@@ -5,6 +5,7 @@ Every message names the argument, its value, what is allowed and what to do.
 
 from __future__ import annotations
 
+import math
 import numbers
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,8 @@ from os import PathLike
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.arrays import host, is_dask, is_foreign
+from wideberth.kernels.sums import product, row_norms
+from wideberth.problem.arrays import constant, host, is_dask, is_foreign
 
 _LARGEST = sys.float_info.max
 #: How many names an error lists.
@@ -200,7 +202,10 @@ def check_data(X):
 
 
 def measured_data(X):
-    """`check_data`, with ‖X‖ (Frobenius; infinite where its square overflows)."""
+    """`check_data`, with ‖X‖ (Frobenius) and, of a dense array, ‖x_i‖ of its rows.
+
+    They are infinite where their square overflows.
+    """
     if type(X) is not np.ndarray or X.dtype not in (np.float32, np.float64):
         X = _as_matrix(X)
     if X.ndim != 2:
@@ -211,21 +216,22 @@ def measured_data(X):
         raise ValueError(
             f"X has shape {X.shape}; it needs at least one row and one column."
         )
-    values = X if isinstance(X, np.ndarray) else X.data
     # The sum of squares is finite unless an entry is not, or it overflows; unlike
     # isfinite, it needs no array of n×d flags.
-    with np.errstate(all="ignore"):
-        if values.flags.c_contiguous or values.flags.f_contiguous:
-            # NumPy hands the numbers to BLAS, which may fail if they are not aligned.
-            flat = np.require(values.ravel(order="K"), requirements="A")
-            square = float(np.vdot(flat, flat))
-        else:
-            square = float(np.einsum("ij,ij->", values, values))
-    if not np.isfinite(square):
+    if isinstance(X, np.ndarray):
+        X = np.require(X, requirements="A")
+        values, norms = X, row_norms(X)
+        square = product(norms, norms)
+    else:
+        # BLAS, which NumPy calls, may fail on numbers that are not aligned.
+        values, norms = np.require(X.data, requirements="A"), None
+        with np.errstate(all="ignore"):
+            square = float(np.vdot(values, values))
+    if not math.isfinite(square):
         if not np.isfinite(values).all():
             raise ValueError(_where_not_finite(X))
-        square = np.inf
-    return X, square**0.5
+        square = math.inf
+    return X, square**0.5, norms
 
 
 def _as_matrix(X):
@@ -267,6 +273,8 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
 
     One number is broadcast, which takes no memory.
     """
+    if type(value) is float and 0 <= value < np.inf:
+        return constant(value, n)
     plain = type(value) in (float, int, np.ndarray)
     array = np.asarray(value) if plain else as_array(value, name)
     if array.ndim == 0:

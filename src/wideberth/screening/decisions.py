@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import fill, is_foreign, namespace
+from wideberth.problem.arrays import constant, fill, is_foreign, namespace
 from wideberth.problem.limits import BLOCK_ROWS, EPS, LITTLE
 from wideberth.problem.rounding import accurate_sum, totals_rounding
 from wideberth.problem.rows import gamma
@@ -263,14 +263,15 @@ class Reduction:
     def of(cls, problem: Problem) -> Reduction:
         """All samples are free."""
         index = np.int32 if problem.n <= np.iinfo(np.int32).max else np.int64
-        nothing = np.broadcast_to(0.0, (problem.n,))  # takes no memory
+        nothing = constant(0.0, problem.n)
         return cls(problem, problem, np.arange(problem.n, dtype=index), nothing)
 
     @classmethod
     def without(cls, problem: Problem, decided: Partition | None = None) -> Reduction:
         """Without the samples that are `decided`, by default those of no weight."""
-        unused, bounds = problem.weights == 0, problem.weights
-        if decided is None and unused.any():
+        bounds = problem.weights
+        if decided is None and not bounds.all():
+            unused = bounds == 0
             decided = Partition(unused, np.zeros_like(unused), bounds, bounds)
         whole = cls.of(problem)
         return whole if decided is None else whole.shrink(decided)

@@ -217,6 +217,8 @@ def sparse(problem: Problem, found: Pair, tol: float) -> Pair:
     as the tolerance is still proven: a few of the largest may have to stay, whose
     features are at their threshold.
     """
+    if not problem.noise.separable:
+        return found
     point, dual = found.point, found.dual
     rest = np.flatnonzero(problem.noise.sets.left_out(dual.w) & (point.w != 0))
     if not rest.size or not found.certificate.proves(tol):

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
 
 
+#: 2⁶⁴ ÷ the golden ratio: multiples of it are far from each other.
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
 @dataclass
 class Random:
     """A source of random numbers, made when it is first asked for one.
@@ -36,11 +40,20 @@ class Random:
     """
 
     random_state: int | np.random.Generator | None = None
+    drawn: int = 0  # how many seeds
 
     @cached_property
     def generator(self) -> np.random.Generator:
-        """The one that was given, that of a number, or one by chance."""
-        return np.random.default_rng(self.random_state)
+        """The one that was given, or that of a number; None is 0."""
+        state = self.random_state
+        return np.random.default_rng(0 if state is None else state)
+
+    def seed(self) -> int:
+        """A number below 2⁶³ that begins a sequence of its own; no two are the same."""
+        state, self.drawn = self.random_state, self.drawn + 1
+        if state is None or isinstance(state, int):
+            return ((state or 0) * _GOLDEN + self.drawn) % 2**63
+        return int(self.generator.integers(2**63))
 
 
 @dataclass

@@ -4,12 +4,15 @@ The unit is one stored entry of a dense row that is swept. In this unit, with e 
 in a row of the data and m = min(n, d),
 
     product with k rows        k·e
-    sweep over k rows          k·(e + 50), and 300 for 50 under noise
+    sweep over k rows          k·(e + 50), and 120 for 50 under noise; twice that of
+                               tables beyond the cache, which sweeps read at random
     Gram matrix of k rows      k·m·e / BLAS_SPEEDUP, of sparse rows what they store
     factor                     m³ / (3 · BLAS_SPEEDUP)
     Newton's method on k rows  5 products with all n rows and 300·n for vectors of that
                                length; 20 products and 2 Gram matrices of the k rows; a
-                               dozen factors; and some calls
+                               dozen factors; and some calls. On small tables, where it
+                               takes all rows at once, twice as many for the k rows;
+                               with few rows for each feature eight Gram matrices
 
 An entry of a sparse row counts three times. The figures are those of 20 tables
 (`make bench-choice`), which take from half to twice what is said here; choices are made
@@ -34,15 +37,15 @@ STEP_PRODUCTS = 6
 _SPARSE = 3
 #: Entries in the time that a sweep takes for a row beside those that it stores, without
 #: and with noise.
-_SWEPT_ROW, _NOISY_ROW = 50, 300
+_SWEPT_ROW, _NOISY_ROW = 50, 120
 #: What Newton's method takes: products with all rows, entries for vectors for each of
 #: them, products and Gram matrices of the rows near the margin, and factors.
 _WHOLE, _NEWTON_ROW, _PRODUCTS, _GRAMS, _FACTORS = 5, 300, 20, 2, 12
-#: Entries in the time of its calls, compiled, 0.1 ms, and from NumPy, 1 ms.
-_COMPILED_CALLS, _CALLS = 3e5, 3e6
-#: Epochs that sweeps take on easy data (1e-4), and calls of the compiled method in the
-#: time of theirs.
-_EPOCHS, _SWEEP_CALLS = 20, 2
+#: Number of rows for each feature up to which nearly all rows are near the margin, so
+#: that every step takes a Gram matrix of all (2 000×1 000: eight of them).
+_TALL = 10
+#: Entries in the time of its calls, compiled, 0.15 ms, and from NumPy, 1 ms.
+_COMPILED_CALLS, _CALLS = 5e5, 3e6
 #: Largest number of entries of a dense table that the compiled method takes, 8 MB of
 #: float64 (20 000×50 takes a half to all of the time that rounds or sweeps take).
 _MOST_ENTRIES = 1 << 20
@@ -89,19 +92,10 @@ class Cost:
         """Newton's method on so many of the rows, those near the margin."""
         n = max(self.problem.n, 1)
         whole = _WHOLE * self.product + _NEWTON_ROW * n
-        part = _PRODUCTS * self.product * rows / n + _GRAMS * self.gram(rows)
-        calls = _COMPILED_CALLS if self.is_small else _CALLS
-        return whole + part + _FACTORS * self.factor + calls
-
-    @property
-    def newton_at_once(self) -> bool:
-        """Whether Newton's method costs no more than sweeps would if data were easy.
-
-        It is preferred then, being the more exact of the two.
-        """
-        entries, n = self.problem.rows.entries(), self.problem.n
-        easy = self.sweeps(_EPOCHS * entries, _EPOCHS * n)
-        return self.newton(n) <= easy + _SWEEP_CALLS * _COMPILED_CALLS
+        grams = _GRAMS if n > _TALL * self.problem.rows.d else 4 * _GRAMS
+        part = _PRODUCTS * self.product * rows / n + grams * self.gram(rows)
+        part += _FACTORS * self.factor
+        return whole + (2 * part + _COMPILED_CALLS if self.is_small else part + _CALLS)
 
     @property
     def screening(self) -> float:
@@ -110,5 +104,12 @@ class Cost:
 
     def sweeps(self, entries: float, rows: float) -> float:
         """Sweeps that read so many entries of so many rows."""
-        noisy = bool(self.problem.radii.any())
-        return self._entry * entries + (_NOISY_ROW if noisy else _SWEPT_ROW) * rows
+        per_entry, per_row = self._swept
+        return per_entry * entries + per_row * rows
+
+    @cached_property
+    def _swept(self) -> tuple[float, float]:
+        """What an entry and a row cost to sweep."""
+        row = _NOISY_ROW if self.problem.radii.any() else _SWEPT_ROW
+        slower = 2 if self.problem.rows.entries() > _MOST_ENTRIES else 1
+        return slower * self._entry, slower * row

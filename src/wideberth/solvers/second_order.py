@@ -18,6 +18,7 @@ flat directions occur in practice; each has a step of its own, and both only rai
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,11 +40,18 @@ class DualIterate:
     balance: float
 
     @classmethod
-    def of(cls, problem: Problem, alpha: np.ndarray, d=None) -> DualIterate:
-        """Evaluate s, the balance and, if it is not known, d at α, by one product."""
-        if d is None:
-            d = problem.rows.combine(alpha)
-            d = d if problem.folded is None else d + problem.folded.d
+    def zero(cls, problem: Problem) -> DualIterate:
+        """α = 0."""
+        fold, s = problem.folded, problem.outside.scale
+        if fold is None:
+            return cls(np.zeros(problem.n), np.zeros(problem.rows.d), s, 0.0)
+        return cls(np.zeros(problem.n), fold.d.copy(), s, fold.balance)
+
+    @classmethod
+    def of(cls, problem: Problem, alpha: np.ndarray) -> DualIterate:
+        """Evaluate d, s and the balance at α, by one product."""
+        d = problem.rows.combine(alpha)
+        d = d if problem.folded is None else d + problem.folded.d
         s = float(alpha @ problem.radii) + problem.outside.scale
         balance = float(alpha @ problem.y)
         if problem.folded is not None:
@@ -64,9 +72,10 @@ class DualIterate:
 
     def value(self, problem: Problem) -> float:
         """D(α) less what folded samples add to Σα_im_i."""
-        length = max(float(np.linalg.norm(self.d)) - self.s, 0.0)
-        penalty = inverse_penalty(problem) * self.balance**2
-        return float(self.alpha @ problem.targets) - 0.5 * (length**2 + penalty)
+        length = max(math.sqrt(self.d @ self.d) - self.s, 0.0)
+        # Products, for powers of Python's floats raise errors where they overflow.
+        penalty = inverse_penalty(problem) * self.balance * self.balance
+        return float(self.alpha @ problem.targets) - 0.5 * (length * length + penalty)
 
 
 def inverse_penalty(problem: Problem) -> float:

@@ -4,8 +4,8 @@
     d = Σα_i z_i,  s = Σα_i ρ_i,   w(α) = (1 − s/‖d‖)_+ d
 
 The epochs are compiled (`kernels/sweeps.pyx`): they skip rows that rest at a bound, and
-estimate the gap. Each call reads half as much as all calls before it. After each call
-one of these is chosen, by what it is predicted to cost:
+estimate the gap. Each call reads as much as all calls before it. After each call one of
+these is chosen, by what it is predicted to cost:
 
 * *Go on*, to the tolerance.
 * *Certify.* Two products give the gap of the whole problem: to end, or to decide rows
@@ -53,14 +53,17 @@ from wideberth.solvers.starts import WarmStart
 #: Entries of X swept in one compiled call, which nothing can interrupt: a choice, some
 #: milliseconds.
 _CALL_ENTRIES = 4_000_000
-#: Least number of them: a call from Python takes as long as some ten thousand.
-_LEAST_ENTRIES = 10_000
+#: Least number of them, a third of what Newton's method takes at least (`cost.py`).
+_LEAST_ENTRIES = 100_000
 #: Least share of rows that screening must decide to make a smaller copy worth while
 #: (flat from 0.1 to 0.5).
 _LEAST_SCREENED = 0.5
 #: Largest number of rows over which D is maximised jointly, at the cost of 4·150³
 #: entries; without such steps near-copies of opposite label stay unsolved.
 _BLOCK_ROWS = 150
+#: What hard problems take to sweep ÷ what the pace of their first epochs predicts: the
+#: gap falls ever slower (2 to 4 on 20 000×10 and 3 000×100, `make bench-choice`).
+_SLOWING = 2
 #: Size of the first working set of Newton's method, relative to the rows in doubt when
 #: sweeps end (with 1.5 too many rows are missing, and Spambase takes twice the time).
 _RESERVE = 3
@@ -175,6 +178,8 @@ class Ascent:
         self.cost, self.pace = Cost(problem), _Pace()
         self.goal = 0.5 * control.tol  # relative gap to sweep to
         self.relaxation = 1.0  # factor on λ of the proximal penalty of an intercept
+        self.typical = 1.0  # mean of 1/‖z_i‖²
+        self.most_penalty = 0.0  # the largest λ
         self.screened_gap = math.inf  # the gap when rows were last screened
         self.fewest = problem.n  # the fewest rows of an epoch so far
         self.entries = 0.0  # that sweeps have read
@@ -184,28 +189,30 @@ class Ascent:
 
         None where Newton's method should take over.
         """
-        free = self.screener.reduction.free
         if init is None:
-            self._enter(np.zeros(free.size), np.zeros(self.full.rows.d))
+            self._begin(DualIterate.zero(self.screener.problem), 0.0)
         else:
-            self._enter(np.clip(init, 0.0, self.full.weights)[free])
+            free = self.screener.reduction.free
+            alpha = np.clip(init, 0.0, self.full.weights)[free]
+            self._begin(DualIterate.of(self.screener.problem, alpha), 0.0)
             self._certify()
         while not (self.best.found and self.best.certified(self.control.tol)):
             if self.control.exhausted():
                 if not self.best.found:
                     self._certify()
                 break
-            near = self._sweep()
-            left = self.pace.left(self.goal * self.scale)
-            if near or self.control.exhausted():
+            if self._sweep() or self.control.exhausted():
                 self._certify()
-            elif self._newton_is_quicker(left):
-                return None
-            elif self._screening_pays(left):
-                self._certify()
-            elif self._factors_are_dear and left > self._second_order_cost():
-                self._accelerate()
-            if self.pace.stalled() and self.pace.spent > MOST_STEPS * self.cost.product:
+            elif (left := self._left()) > 0:
+                if self._newton_is_quicker(left):
+                    return None
+                if self._screening_pays(left):
+                    self._certify()
+                elif self._factors_are_dear and left > self._second_order_cost():
+                    self._accelerate()
+            if self.pace.spent > MOST_STEPS * self.cost.product and self.pace.stalled():
+                if self.control.exhausted():
+                    continue
                 if self._newton_fits:
                     return None
                 self._certify()
@@ -217,22 +224,28 @@ class Ascent:
         """About the objective."""
         return abs(self.sweeps.value) + self.gap
 
-    # -- sweeps ------------------------------------------------------------------------
+    def _left(self) -> float:
+        """What it will cost to sweep to the goal, relative to about the optimum."""
+        optimum = math.sqrt(abs(self.sweeps.value) * self.scale)
+        return self.pace.left(self.goal * max(optimum, self.full.least_scale))
 
-    def _enter(self, alpha: np.ndarray, d: np.ndarray | None = None) -> None:
-        """Begin sweeps at α on the problem as screened so far."""
-        self._begin(DualIterate.of(self.screener.problem, alpha, d), 0.0)
+    # -- sweeps ------------------------------------------------------------------------
 
     def _begin(self, at: DualIterate, b: float) -> None:
         """Begin sweeps at a dual point; b counts where it has a proximal penalty."""
         problem, self.at = self.screener.problem, at
+        norms = problem.rows.norms()
+        if problem.intercept is not None:
+            used = norms[norms > 0]
+            self.typical = float(np.mean(used**-2.0)) if used.size else 1.0
+            self.most_penalty = LITTLE * float(problem.weights.sum())
         beta, pull = self._proximal()
         fold = 0.0 if problem.folded is None else problem.folded.total
         self.sweeps = Sweeps(
             self._rows(),
             *map(doubles, (problem.y, problem.targets, problem.weights)),
             doubles(problem.radii),
-            problem.rows.norms() ** 2,
+            norms * norms,
             beta,
             pull,
             at.alpha,
@@ -241,7 +254,7 @@ class Ascent:
             beta * at.balance + pull * b,
             at.balance,
             at.value(problem) + fold,
-            int(self.control.rng.integers(2**63)),
+            self.control.random.seed(),
         )
         self.gap = math.inf
 
@@ -261,48 +274,50 @@ class Ascent:
         problem = self.screener.problem
         if problem.intercept is None:
             return 0.0, 0.0
-        norms, size = problem.rows.norms(), float(np.linalg.norm(self.at.d))
-        typical = float(np.mean(norms[norms > 0] ** -2.0)) if norms.any() else 1.0
+        typical, size = self.typical, math.sqrt(self.at.d @ self.at.d)
         if size > 0:
             typical /= max(1.0 - self.at.s / size, EPS)
-        most = LITTLE * float(problem.weights.sum())
-        penalty = self.relaxation * min(typical, most)
+        penalty = self.relaxation * min(typical, self.most_penalty)
         if penalty <= problem.intercept:
             return 1.0 / problem.intercept, 0.0
         return 1.0 / penalty, 1.0 - problem.intercept / penalty
 
     def _sweep(self) -> bool:
-        """Sweep half as much again as so far; whether the goal seems to be met."""
+        """Sweep as much again as so far; whether the goal seems to be met."""
         control, sweeps, rows = self.control, self.sweeps, self.screener.problem.rows
-        most = min(max(self.entries / 2, _LEAST_ENTRIES), _CALL_ENTRIES)
+        most = min(max(self.entries, _LEAST_ENTRIES), _CALL_ENTRIES)
         epochs = min(control.max_iter - control.steps, MOST_STEPS)
         entries, visited = sweeps.run(epochs, most, self.goal)
         self.entries += entries
         self.at.s, self.at.balance = sweeps.s, sweeps.balance
-        sweeps.penalise(*self._proximal())
         control.steps += math.ceil(visited / rows.n)
-        rows.passes.add(visited)
-        # Rows that the last epoch skipped may have a tenth of their gap still.
-        self.gap = max(sweeps.last_gap, LITTLE * sweeps.gap)
+        rows.passes.add(int(visited))
+        self.gap = sweeps.told_gap
+        if sweeps.gap <= self.goal * self.scale:
+            return True
+        if self.full.intercept is not None:
+            sweeps.penalise(*self._proximal())
         self.fewest = min(self.fewest, sweeps.active)
         share, cost = sweeps.active / rows.n, self.cost.sweeps
         ahead = cost(share * rows.entries(), sweeps.active)
-        self.pace.note(cost(entries, visited), sweeps.epochs, self.gap, ahead)
-        near = sweeps.gap <= self.goal * self.scale
-        if not near:
-            value = sweeps.value
-            nearly = Certificate(value + self.gap, value, 0.0)
-            control.record(self.full.rows.passes.count, nearly, self.screener.counts)
-        return near
+        *read, epochs, gap = sweeps.halfway
+        if epochs < sweeps.epochs:
+            self.pace.note(cost(*read), epochs, gap, ahead)
+            entries, visited = entries - read[0], visited - read[1]
+        else:
+            epochs = 0
+        self.pace.note(cost(entries, visited), sweeps.epochs - epochs, self.gap, ahead)
+        value = sweeps.value
+        nearly = Certificate(value + self.gap, value, 0.0)
+        control.record(self.full.rows.passes.count, nearly, self.screener.counts)
+        return False
 
     # -- certificates ------------------------------------------------------------------
 
     def _certify(self) -> None:
         """Prove the gap at α, with d computed anew; screen rows where that pays."""
         problem, at, estimated = self.screener.problem, self.at, self.gap
-        dual = problem.dual_at(at.alpha)
-        # A copy, for sweeps go on in the array itself.
-        dual = replace(dual, alpha=dual.alpha.copy())
+        dual = problem.dual_at(at.alpha.copy())  # sweeps go on in the array itself
         outcome = Pair(problem.at(dual.w), dual)
         passes = self.full.rows.passes.count
         self.control.record(passes, outcome.certificate, self.screener.counts)
@@ -324,9 +339,7 @@ class Ascent:
 
     def _products_ahead(self) -> float:
         """What is left to sweep, in products with all rows."""
-        if not self.pace.points:
-            return 0.0
-        return self.pace.left(self.goal * self.scale) / self.cost.product
+        return self._left() / self.cost.product if self.pace.points else 0.0
 
     def _screening_pays(self, left: float) -> bool:
         """Whether a certificate costs little, and may decide many rows."""
@@ -360,7 +373,8 @@ class Ascent:
         if self.pace.spent > whole:  # predictions were too low all the time
             return left > LITTLE * whole
         known = self._rows_are_known
-        return left > (self.cost.newton(_RESERVE * self.fewest) if known else whole)
+        ahead = self.cost.newton(_RESERVE * self.fewest) if known else whole
+        return _SLOWING * left > ahead
 
     @property
     def _rows_are_known(self) -> bool:
