@@ -23,7 +23,7 @@ there before anything is solved is held against the solution there (sequential s
 One in four is also read in chunks, and what is decided of its rows is held against it.
 
 Problems whose samples have sets of their own (error bars) have a table of theirs, and so
-have features proven zero (`safety_features.py`).
+have quantile regressions and features proven zero (`safety_features.py`).
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ from safety_features import COLUMNS, examine_features
 from wideberth import NullModelWarning
 from wideberth._solve import solve
 from wideberth.problem import Pair, Problem
+from wideberth.problem.changes import build_problem
+from wideberth.problem.statement import Statement
 from wideberth.screening import screen_at_hand
 from wideberth.screening.decisions import Partition, screen_points
 from wideberth.screening.regions import REGIONS, Region
@@ -262,9 +264,10 @@ def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]
     last = Pair(reference.point, dual)
     ratio, factor = [(1.02, 1.0), (1.3, 1.0), (0.9, 1.0), (1.0, 1.05)][rng.integers(4)]
     there = problem.with_radii(factor * problem.radii)
-    if there.rows is not problem.rows:  # lopsided sets move with the radius
+    # Lopsided sets move with the radius, and the fold of a quantile loss changes.
+    if there.rows is not problem.rows or problem.folded is not None:
         there, ratio = problem, 1.02
-    there = there.with_weights(ratio * problem.weights)
+    there = there.times(ratio)
     moved = carry_scaled(there, last, ratio).pair
     truth, tally = Reference(there), {}
     if not truth.exact:
@@ -376,6 +379,49 @@ def examine_measured(seeds: range) -> dict[tuple[str, str], Counter]:
     return total
 
 
+def random_quantile(seed: int, rng) -> Problem:
+    """A quantile regression; kinds of noise and intercepts take turns (theory §15)."""
+    kinds = (*SHAPES, "cells", "tolerances", "lopsided")
+    shape, intercept = list(itertools.product(kinds, INTERCEPTS))[seed % 21]
+    n, d = int(rng.integers(4, 40)), int(rng.integers(1, 8))
+    X, unit = rng.normal(size=(n, d)), 10.0 ** rng.choice([-3, 0, 3])
+    y = X @ rng.normal(size=d) + rng.standard_t(2, size=n) + rng.choice([0.0, 100.0])
+    if rng.integers(3) == 0:
+        y = np.round(y)  # ties
+    if rng.integers(4) == 0:
+        X[n // 2 :], y[n // 2 :] = X[: n - n // 2], y[: n - n // 2]
+    stated = {
+        "C": 10.0 ** rng.uniform(-3, 2),
+        "radius": float(rng.choice([0.0, 0.05, 0.3, 1.0])),
+        "quantile": float(rng.choice([0.05, 0.3, 0.5, 0.5, 0.8])),
+        "fit_intercept": intercept is not None,
+        "intercept_penalty": intercept or 0.0,
+        "sample_weight": rng.integers(0, 3, size=n).astype(float),
+    }
+    stated["sample_weight"][:2] = 1.0
+    cells = rng.uniform(0, 1, size=(2, n, d)) * (rng.random((n, d)) < 0.8)
+    if shape in ("cells", "tolerances", "lopsided"):
+        stated["X_err"] = tuple(cells) if shape == "lopsided" else cells[0]
+        stated["error_shape"] = "ellipsoid" if shape == "cells" else "box"
+    else:
+        stated["noise"] = rng.uniform(0, 2, size=d) if shape == "ellipsoid" else shape
+    return build_problem(X, unit * y, Statement(loss="quantile", **stated)).posed
+
+
+def examine_quantiles(seeds: range) -> dict[tuple[str, str], Counter]:
+    """Examine a batch of random quantile regressions."""
+    total: dict[tuple[str, str], Counter] = {}
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 17])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NullModelWarning)
+            reference = Reference(random_quantile(seed, rng))
+            merge(total, examine(reference, rng))
+            if rng.integers(4) == 0 and reference.exact:
+                merge(total, examine_carried(reference, rng))
+    return total
+
+
 def examine_paper(configuration) -> dict[tuple[str, str], Counter]:
     """Examine one of the paper's configurations."""
     name, C, radius = configuration
@@ -404,12 +450,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", type=int, default=15_000)
     parser.add_argument("--measured", type=int, default=5_000)
+    parser.add_argument("--quantiles", type=int, default=5_000)
     parser.add_argument("--features", type=int, default=5_000)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
         total = sweep(pool, examine_seeds, options.problems)
         measured = sweep(pool, examine_measured, options.measured)
+        quantiles = sweep(pool, examine_quantiles, options.quantiles)
         features = sweep(pool, examine_features, options.features)
         paper = {}
         for part in pool.map(examine_paper, list(configurations())):
@@ -420,9 +468,10 @@ def main() -> int:
     ]  # fmt: skip
     report(f"{options.problems:,} random problems", total, columns)
     report(f"{options.measured:,} with a set per sample", measured, columns)
+    report(f"{options.quantiles:,} quantile regressions", quantiles, columns)
     report(f"{options.features:,} that leave features out", features, COLUMNS)
     report("The paper's 32 configurations", paper, columns)
-    return verdict((total, measured, features, paper))
+    return verdict((total, measured, quantiles, features, paper))
 
 
 def sweep(pool, examine_batch, problems: int) -> dict[tuple[str, str], Counter]:

@@ -158,6 +158,7 @@ def test_what_is_written_is_read_back(
         ("a;b;y\n0,5;2.5;p\n", "'2.5' but row 1 (line 2), column 'a' holds '0,5'"),
         (b"a,y\n1,p\n2,\xe9\n", ", row 2 (line 3), column 'y' is not UTF-8 text"),
         (b"\xe9,y\n1,p\n", ", line 1 is not UTF-8 text"),
+        (b"a,b,y\n1,2,p\n\xe9,q\n", ", row 2 (line 3) has 2 cells where the first line has 3"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "is not a table of text"),
         ("a,b\n1,p\n", " has no column 'y'; its columns are 'a' and 'b'."),
     ],
@@ -168,6 +169,18 @@ def test_what_is_wrong_with_a_csv_is_said_with_row_and_column(
     told = complaint(tmp_path, content)
     assert sentence in told
     assert "\n" not in told
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sign", [b",", b" "])
+def test_bytes_that_are_not_text_may_stand_in_comments_and_unread_columns(
+    tmp_path, sign
+):
+    text = b"a,y,b\n1,p,\xe9\n# caf\xe9\n2,q,\xff\n"
+    (tmp_path / "d.csv").write_bytes(text.replace(b",", sign))
+    request = Request(texts=("y",), features=("a",))
+    table = read(tmp_path / "d.csv", request, delimiter=sign.decode())
+    np.testing.assert_array_equal(table.X[:, 0], [1, 2])
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])

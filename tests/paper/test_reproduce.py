@@ -5,7 +5,7 @@ import pytest
 
 from reproduction import TINY, stopped_short
 from wideberth import solve
-from wideberth.cli import main, reproduce
+from wideberth.cli import main
 from wideberth.problem import Problem
 from wideberth.screening.decisions import Partition
 from wideberth_paper import experiment, load
@@ -213,7 +213,7 @@ def test_a_solver_that_breaks_down_is_reported_and_tried_again(tmp_path, monkeyp
 
 
 def test_a_library_without_the_paper_says_where_it_is(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(reproduce, "find_spec", lambda name: None)
+    monkeypatch.setattr("wideberth.cli.find_spec", lambda name: None)
     assert main(["reproduce", "--out", str(tmp_path / "none")]) == 1
     assert "pip install ./paper" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()

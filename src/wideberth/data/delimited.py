@@ -168,7 +168,9 @@ class DelimitedReader(Reader):
                         yield self._table(new, plan, file, done, native, spelling)
                         done = row
             except pa.ArrowInvalid as error:
-                spelling, row = self._looked_at(file, plan, spelling, error), -1
+                if spelling.checked:
+                    raise DataError(f"{file.name} cannot be read: {error}") from None
+                spelling, row = self._looked_at(file, plan), -1
         self._known[file] = plan, spelling
         self.details["decimal sign"] = _SIGNS[spelling.sign]
 
@@ -188,6 +190,9 @@ class DelimitedReader(Reader):
                 if not quotes_are_right(stream, self.layout.delimiter):
                     for _ in self._rows(file):
                         pass  # Python's reader refuses what is wrong about them
+        # pyarrow fails where it shows such a row to `_skip_blank_or_comment`.
+        if self.layout.encoding.startswith("utf-8") and not _is_utf8(file):
+            return self._looked_at(file, plan)
         return Spelling(sign)
 
     def _places(self, plan: Plan) -> dict[str, int]:
@@ -195,10 +200,8 @@ class DelimitedReader(Reader):
         wanted = (n for n in (*plan.features, *plan.numbers) if n not in plan.dates)
         return {name: self.names.index(name) for name in wanted}
 
-    def _looked_at(self, file: File, plan: Plan, before: Spelling, error) -> Spelling:
-        """How numbers are written that could not be read as it seemed, or a refusal."""
-        if before.checked:
-            raise DataError(f"{file.name} cannot be read: {error}")
+    def _looked_at(self, file: File, plan: Plan) -> Spelling:
+        """How numbers are written, by all cells; what cannot be read is refused."""
         places, cells = self._places(plan), Cells(self.form, file.name)
         texts = {n: self.names.index(n) for n in (*plan.texts, *plan.dates)}
         width, nulls, odd, number = len(self.names), set(), set(), 0
@@ -240,28 +243,30 @@ class DelimitedReader(Reader):
         types |= self._types if native else dict.fromkeys(labels, pa.string())
         block = _BLOCK + 16 * sum(map(len, self.names))
         blanks = self.layout.delimiter == " "
-        with pc.open_csv(
-            self._retabbed(file) if blanks else file.open(),
-            pc.ReadOptions(
-                column_names=list(at.values()),
-                skip_rows=0 if blanks else self.layout.skipped,
-                block_size=block,
-                encoding="utf-8" if blanks else self.layout.encoding,
-            ),
-            pc.ParseOptions(
-                delimiter="\t" if blanks else self.layout.delimiter,
-                quote_char=False if blanks else '"',
-                newlines_in_values=True,
-                invalid_row_handler=_skip_blank_or_comment,
-            ),
-            pc.ConvertOptions(
-                column_types=types,
-                include_columns=list(dict.fromkeys([*types, *labels])),
-                null_values=[*_NULLS, *self.form.missing, *spelling.nulls],
-                strings_can_be_null=True,
-                decimal_point=spelling.sign,
-            ),
-        ) as blocks:
+        rewritten = blanks or spelling.checked
+        reading = pc.ReadOptions(
+            column_names=list(at.values()),
+            skip_rows=0 if rewritten else self.layout.skipped,
+            block_size=block,
+            encoding="utf-8" if rewritten else self.layout.encoding,
+        )
+        parsing = pc.ParseOptions(
+            delimiter="\t" if blanks else self.layout.delimiter,
+            quote_char=False if blanks else '"',
+            newlines_in_values=True,
+            invalid_row_handler=_skip_blank_or_comment,
+        )
+        converting = pc.ConvertOptions(
+            column_types=types,
+            include_columns=list(dict.fromkeys([*types, *labels])),
+            null_values=[*_NULLS, *self.form.missing, *spelling.nulls],
+            strings_can_be_null=True,
+            decimal_point=spelling.sign,
+        )
+        with (
+            self._rewritten(file) if rewritten else file.open() as stream,
+            pc.open_csv(stream, reading, parsing, converting) as blocks,
+        ):
             while some := list(itertools.islice(blocks, max(size // block, 1))):
                 schema = some[0].schema
                 if native:
@@ -270,12 +275,13 @@ class DelimitedReader(Reader):
                 names = [self.names[int(n)] for n in schema.names]
                 yield from whole.rename_columns(names).to_batches()
 
-    def _retabbed(self, file: File) -> io.BufferedReader:
-        """The rows of a file whose cells stand between blanks, with tabs instead."""
+    def _rewritten(self, file: File) -> io.BufferedReader:
+        """The rows of a file as UTF-8; where cells stand between blanks, with tabs."""
         lines = lines_of(_opened(file, self.form), file.name)
         rows = itertools.islice(lines, self.layout.skipped, None)
-        tabbed = ("\t".join(line.split()) + "\n" for line in rows)
-        return io.BufferedReader(_Stream(tabbed), _BLOCK)
+        if self.layout.delimiter == " ":
+            rows = ("\t".join(line.split()) + "\n" for line in rows)
+        return io.BufferedReader(_Stream(rows), _BLOCK)
 
     def _table(
         self, batch, plan: Plan, file: File, row: int, native: bool, spelling: Spelling
@@ -325,7 +331,7 @@ class DelimitedReader(Reader):
 
 
 class _Stream(io.RawIOBase):
-    """Lines of text as a stream of UTF-8."""
+    """Lines of text as a stream of UTF-8, with ? for what could not be decoded."""
 
     def __init__(self, lines: Iterator[str]):
         self.lines, self.rest = lines, b""
@@ -336,7 +342,7 @@ class _Stream(io.RawIOBase):
     def readinto(self, buffer) -> int:
         if not self.rest:
             some = "".join(itertools.islice(self.lines, 1000))
-            self.rest = some.encode("utf-8", "surrogateescape")
+            self.rest = some.encode("utf-8", "replace")
         size = min(len(buffer), len(self.rest))
         buffer[:size], self.rest = self.rest[:size], self.rest[size:]
         return size
@@ -345,6 +351,16 @@ class _Stream(io.RawIOBase):
 def _skip_blank_or_comment(row) -> str:
     """What pyarrow is to do about a row of too many or too few cells."""
     return "skip" if _is_no_row(row.actual_columns, row.text) else "error"
+
+
+def _is_utf8(file: File) -> bool:
+    try:
+        with io.TextIOWrapper(file.open(), "utf-8") as text:
+            while text.read(_BLOCK):
+                pass
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def quotes_are_right(stream, delimiter: str, size: int = _BLOCK) -> bool:

@@ -315,13 +315,14 @@ def _open_path(
             numbers=tuple(name for name in numbers if name is not None),
             features=None if columns is None else tuple(columns),
         )
-    plan = reader.plan(request)
-    if guessed and d not in (None, len(plan.features)):
+    others = reader.others((*request.texts, *request.numbers))
+    if guessed and d not in (None, len(others)):
         raise DataError(
             f"The model has {d} features and no names for them, and {path} has "
-            f"{len(plan.features)} columns, {listed(plan.features, 12)}; say which are "
-            "features: open_data(path, columns=[...])."
+            f"{len(others)} columns, {listed(others, 12)}; say which are features: "
+            "open_data(path, columns=[...])."
         )
+    plan = reader.plan(request)
     if guessed:
         _log.info("%s: the features are %s", path, listed(plan.features, 12))
         for remark in reader.remarks:

@@ -607,7 +607,7 @@ class NoiseModel:
             for J, part in bars.blocks():
                 sizes = part.sizes(w)
                 value += float(a[J] @ sizes)
-                sizes = np.sqrt(sizes * sizes + smoothing)
+                sizes = (sizes * sizes + smoothing) ** 0.5
                 gradient += part.pull(a[J], w, sizes)
                 if few:
                     kept = np.maximum(sizes, TINY)
