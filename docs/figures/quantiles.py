@@ -9,8 +9,10 @@ from wideberth import RobustLinearRegressor
 table = load_diabetes(scaled=False, as_frame=True)
 X, y = table.data[["bmi"]].to_numpy(), table.target.to_numpy()
 ends = np.array([[X.min()], [X.max()]])
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
-for ax, radius in zip(axes, [0, 2], strict=True):
+fig, axes = plt.subplots(
+    1, 2, figsize=(9, 3.8), sharex=True, sharey=True, layout="constrained"
+)
+for ax, radius in zip(axes, [0, 1], strict=True):
     ax.errorbar(
         X[:, 0], y, xerr=radius or None, fmt="o", ms=3, color="0.6", ecolor="0.88"
     )

@@ -660,8 +660,8 @@ class FitOptions(TrainingOptions):
             "--radius in std": self.radius.std,
             "--missing median": self.missing == "median",
             "--model measured": self.measured,
-            "absent= of --errors": self.errors is not None
-            and self.errors.absent is not None,
+            "absent= of --errors but exact": self.errors is not None
+            and self.errors.absent not in (None, "exact"),
         }
         for what in [name for name, wanted in whole.items() if wanted]:
             yield f"{what} needs the whole table; leave it out, or --memory."

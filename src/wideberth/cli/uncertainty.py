@@ -140,16 +140,13 @@ class ErrorColumns:
         return held
 
     def _magnitudes(self, errors: np.ndarray, lower: bool) -> np.ndarray:
-        """Errors in a column; NaN where they are negative, or zero and a rule is given.
+        """Errors in a column; NaN where they are not positive.
 
         Lower ones may all be written with a minus sign.
         """
         if lower and not np.any(errors > 0):
             errors = -errors
-        bad = errors < 0
-        if self.missing is not None:
-            bad |= errors == 0
-        return np.where(bad, np.nan, errors)
+        return np.where(errors > 0, errors, np.nan)
 
     def holes(self, cells: tuple) -> np.ndarray:
         """Which rows have a value without an error, once the rule is applied."""
@@ -313,7 +310,7 @@ def _refuse_bad_errors(errors: ErrorColumns, held: Table, rows) -> None:
             kinds = {
                 "absent": np.isnan(column),
                 "negative": (column > 0 if signed else column < 0),
-                "zero": (column == 0) & np.any(column != 0),
+                "zero": column == 0,
             }
             bad = {kind: known & cells for kind, cells in kinds.items()}
             counts = [f"{c.sum()} {kind}" for kind, c in bad.items() if c.any()]
@@ -763,6 +760,7 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
         beside = {"y": target, "radius": options.radius_column}
         beside["weight"] = options.weight_column
         source = TableSource(reader, plan, beside, memory, errors=tables, texts=True)
+        source.zero_is_exact = errors is None or errors.missing == "exact"
         for texts, _ in source.labels():
             distinct.update(texts.tolist())
             n += len(texts)
