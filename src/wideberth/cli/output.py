@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.result import FoldShares, Gain
@@ -240,8 +240,8 @@ def aligned(lines: Iterable[tuple[str, str | TextTable]]) -> str:
     def columns(table: TextTable) -> Grid:
         inside = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for place, heading in enumerate(table.headings):
-            justify = "left" if place in table.texts else "right"
-            inside.add_column(Text(heading), justify=justify, vertical="bottom")
+            side: Literal["left", "right"] = "left" if place in table.texts else "right"
+            inside.add_column(Text(heading), justify=side, vertical="bottom")
         for row in table.rows:
             inside.add_row(*map(Text, row))
         return inside

@@ -75,15 +75,17 @@ def misfit_of(model, names) -> str:
     """What a population lacks that the values have; empty where there is none."""
     if not isinstance(model, MeasuredSVC):
         return ""
-    return lacks(model.pipeline_.denoised_.features.misfit_, names)
+    return lacks(model._denoised.features.misfit_, names)
 
 
 def raw_weights(model: MeasuredSVC) -> tuple[np.ndarray, np.ndarray]:
     """Weights and intercepts of true values, in the units of the data."""
-    parts = model.pipeline_.denoised_
+    parts = model._denoised
     coef, intercept = parts.weights
-    origin = parts.before.transform(np.zeros((1, parts.linear.shape[1])))[0]
-    return coef @ parts.linear, intercept + coef @ origin
+    origin = np.zeros((1, parts.linear.shape[1]))
+    if parts.before is not None:
+        origin = parts.before.transform(origin)
+    return coef @ parts.linear, intercept + coef @ origin[0]
 
 
 def evaluate_measured(
