@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.cli.model import load_model
     from wideberth.data import open_data
     from wideberth.estimators import (
+        MeasuredRegressor,
         MeasuredSVC,
         RobustLinearRegressor,
         RobustLinearRegressorCV,
@@ -37,6 +38,7 @@ __all__ = [
     "Box",
     "Correlated",
     "CrossPolytope",
+    "MeasuredRegressor",
     "MeasuredSVC",
     "NullModelWarning",
     "RobustLinearRegressor",
@@ -62,6 +64,7 @@ _HOMES = {
     "Box": "wideberth.noise.shapes",
     "Correlated": "wideberth.noise.shapes",
     "CrossPolytope": "wideberth.noise.shapes",
+    "MeasuredRegressor": "wideberth.estimators",
     "MeasuredSVC": "wideberth.estimators",
     "NullModelWarning": "wideberth.results",
     "RobustLinearRegressor": "wideberth.estimators",

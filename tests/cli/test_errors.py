@@ -138,6 +138,23 @@ def test_values_without_an_error(cli):
     assert "1 of 2 rows lack an error" in answer.err
 
 
+@pytest.mark.parametrize("rows", [[8], slice(None)], ids=["one", "all"])
+def test_an_error_of_zero_is_one_only_where_values_are_said_to_be_exact(cli, rows):
+    frame = table()
+    frame.loc[rows, "mass_err"] = 0
+    frame.to_csv("zero.csv", index=False)
+    cli(f"{FIT} --errors auto --folds 0")
+    told = cli("certify m.wideberth zero.csv", code=int(rows != [8])).err
+    assert f"{len(frame.loc[rows])} of {len(frame)} rows lack an error" in told
+    found = []
+    for memory in ("", "--memory 8GB"):
+        command = f"fit zero.csv --target state --folds 0 --json {memory} --errors auto"
+        assert "absent=exact" in cli(command, code=1).err
+        found.append(json.loads(cli(f"{command} absent=exact").out)["model"])
+    weights = [list(model["coefficients"].values()) for model in found]
+    np.testing.assert_allclose(*weights, rtol=1e-3, atol=1e-4)
+
+
 def test_columns_that_look_like_errors_are_remarked_upon(cli):
     """They become features where nothing is said, but not in silence."""
     told = cli("fit data.csv --target state --folds 0").err
@@ -173,7 +190,7 @@ def test_path_and_choice(cli):
         ("--errors auto bocks", 2, "'bocks' is not known; behind the place"),
         ("--errors auto --noise linf", 2, "both say"),
         ("--errors auto --radius 1std", 2, "both say"),
-        ("--errors auto absent=exact --memory 8GB", 2, "--memory"),
+        ("--errors auto absent=median --memory 8GB", 2, "--memory"),
         ("--errors few.csv --memory 8GB", 1, "--memory"),
     ],
 )

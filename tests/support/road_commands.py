@@ -57,7 +57,7 @@ def _noise_options(case, folder):
     if case.radius == "own":
         options = ["--radius-column", "r"]
     if case.errors is not None:
-        options += ["--errors", "auto", case.error_shape]
+        options += ["--errors", "auto", case.error_shape, "absent=exact"]
     noise = ["--noise", BY_FEATURE.get(case.noise, case.noise)]
     if case.noise in BY_FEATURE:
         lines = [f"{n},{s}" for n, s in zip(NAMES, SCALES, strict=True)]

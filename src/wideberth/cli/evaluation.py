@@ -288,7 +288,7 @@ def _verdicts(
 def asks_for_more(options: FitOptions, given: Uncertainty) -> bool:
     """Whether more is asked for than an ordinary SVM, with or without tuning of C."""
     noisy = np.any(np.asarray(given.radius) > 0) and any(given.factors)
-    return bool(noisy) or any(options.norm_penalty) or options.doubts_labels
+    return bool(noisy) or any(options.norm_penalty) or bool(options.ramp)
 
 
 def asked_radius(options: FitOptions, given: Uncertainty, trained: Uncertainty):

@@ -36,8 +36,8 @@ from wideberth.data.columnar import (
     texts_of,
 )
 from wideberth.data.errors import DataError, agree, counted, listed, no_numbers, quoted
-from wideberth.data.files import HEAD, File, explained, lines_of
-from wideberth.data.table import MISSING, Format, Plan, Reader, Table
+from wideberth.data.files import HEAD, MISSING, File, Format, explained, lines_of
+from wideberth.data.table import Plan, Reader, Table
 
 #: Bytes of text that pyarrow parses at a time; 200 000 × 20 numbers took it 0.27 s of
 #: processor time with 1 MB, 0.43 s with 4 MB and 0.59 s with 32 MB; less was not tried.

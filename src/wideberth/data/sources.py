@@ -27,7 +27,7 @@ from wideberth.data.arrays import check_length, load_npy
 from wideberth.data.errors import DataError, agree, listed, quoted
 from wideberth.data.files import chunk_bytes, parse_bytes, room
 from wideberth.data.samples import Checksum, Samples, checksum
-from wideberth.data.table import Plan, Reader
+from wideberth.data.table import Plan, Reader, Table
 from wideberth.noise.reading import in_order_of
 from wideberth.problem.arrays import host, is_foreign, like, namespace
 from wideberth.problem.limits import DEVICE_ENTRIES
@@ -406,6 +406,8 @@ class TableSource(Source):
 
     #: Whether nobody said which columns are features.
     guessed = False
+    #: Whether values whose error is 0 are exact; otherwise such an error is refused.
+    zero_is_exact = True
 
     def __init__(
         self,
@@ -462,6 +464,8 @@ class TableSource(Source):
                 named = value is None or isinstance(value, str)
                 return columns.get(value or "") if named else np.array(value[rows])
 
+            if plan is self.plan and not self.zero_is_exact:
+                self._refuse_zeros(table)
             errors = tuple(
                 error_cells(own, columns, table.n) if isinstance(own, list)
                 else own[rows]
@@ -476,6 +480,16 @@ class TableSource(Source):
                 self._warn_of_numbers(chunk)
             yield self._with_values(chunk) if self.texts else chunk
             start, number = rows.stop, number + 1
+
+    def _refuse_zeros(self, table: Table) -> None:
+        """Name the place of the first error of 0."""
+        for name in error_names(self.errors):
+            if not (cells := table.numbers[name]).all():
+                raise DataError(
+                    f"{table.origin}, {table.where(int(np.argmin(cells != 0)))}: the "
+                    f"error in column {quoted(name)} is 0; write absent=exact behind "
+                    "--errors if such values are exact."
+                )
 
     def _warn_of_numbers(self, chunk: Samples) -> None:
         """Remark, once, on columns that number the rows and were not asked for."""

@@ -1,6 +1,7 @@
-"""Estimators of scikit-learn: classifiers, a regressor, searches, pipelines."""
+"""Estimators of scikit-learn: classifiers, regressors, searches, pipelines."""
 
 from wideberth.estimators.cv import RobustLinearRegressorCV, RobustLinearSVCCV
+from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import (
     RobustPipeline,
@@ -13,6 +14,7 @@ from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.verdict import Verdict
 
 __all__ = [
+    "MeasuredRegressor",
     "MeasuredSVC",
     "RobustLinearRegressor",
     "RobustLinearRegressorCV",

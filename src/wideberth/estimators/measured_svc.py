@@ -56,7 +56,51 @@ class _WithProbability:
         return MethodType(self.method, model)
 
 
-class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
+class MeasuredModel(StreamedMixin, BaseEstimator):
+    """Models of measurements with errors and gaps: how they read both."""
+
+    _takes_gaps = True
+    _measured: bool  # whether `fit` was given errors
+
+    def _asked(self, X, X_err) -> tuple:
+        """X as an array, and its errors, as the pipeline takes them."""
+        check_is_fitted(self)
+        X_err = in_order_of(X_err, X)
+        X = self._validated(X, reset=False)
+        if X_err is None and self._measured:
+            raise ValueError(
+                "X_err must be given: this model was trained on measurements with "
+                "errors, and it does not know those of these objects. Give X_err=... , "
+                "one standard error for every cell of X, or X_err=0 where all values "
+                f"are exact. {IN_SEARCHES}"
+            )
+        return X, self._errors(X, X_err)
+
+    def _validated(self, X, **data):
+        given = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        return validate_data(self, read_rows(X, type(self).__name__), **given, **data)
+
+    def _errors(self, X, X_err) -> np.ndarray | None:
+        """Errors that can be sliced by rows: standard errors, or covariances."""
+        if X_err is None:
+            return None
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else list(names)
+        variances, matrices = read_variances(X_err, X, names)
+        return matrices if len(matrices) else np.sqrt(variances)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    _doc_link_module = "wideberth"
+    _doc_link_template = (
+        "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
+    )
+
+
+class MeasuredSVC(ClassifierMixin, MeasuredModel):
     """Classify objects whose features are measurements with errors and gaps.
 
     The short spelling of `make_robust_pipeline(StandardScaler(), TrueFeatures(),
@@ -169,8 +213,6 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    _takes_gaps = True
-
     def fit(self, X, y, sample_weight=None, *, X_err=None) -> MeasuredSVC:
         """Learn the population and the classifier.
 
@@ -271,8 +313,8 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         Σ(δ_j/e_j)² ≤ ρ² and e_j their standard errors, leads to another class. Cells
         without an error, gaps among them, do not move. It is exact for a population of
         one Gaussian, where the score is linear in the measurements: f(x) = ⟨w,x̂⟩ + b
-        with x̂ = μ + K(x − μ), so ρ = |f| / √Σ e_j²(Kᵀw)_j². Several Gaussians bend it,
-        and are refused. Unlike `verdict` it knows no chances: it is about what was
+        with x̂ = μ + K(x − μ), so `ρ = |f| / √Σ e_j²(Kᵀw)_j²`. Several Gaussians bend
+        it, and are refused. Unlike `verdict` it knows no chances: it is about what was
         measured, not about what is true.
 
         Parameters
@@ -372,33 +414,6 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     def _denoised(self) -> Denoised:
         return _parts(self.pipeline_)
 
-    def _asked(self, X, X_err) -> tuple:
-        """X as an array, and its errors, as the pipeline takes them."""
-        check_is_fitted(self, "pipeline_")
-        X_err = in_order_of(X_err, X)
-        X = self._validated(X, reset=False)
-        if X_err is None and self._measured:
-            raise ValueError(
-                "X_err must be given: this model was trained on measurements with "
-                "errors, and it does not know those of these objects. Give X_err=... , "
-                "one standard error for every cell of X, or X_err=0 where all values "
-                f"are exact. {IN_SEARCHES}"
-            )
-        return X, self._errors(X, X_err)
-
-    def _validated(self, X, **data):
-        given = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
-        return validate_data(self, read_rows(X, type(self).__name__), **given, **data)
-
-    def _errors(self, X, X_err) -> np.ndarray | None:
-        """Errors that can be sliced by rows: standard errors, or covariances."""
-        if X_err is None:
-            return None
-        names = getattr(self, "feature_names_in_", None)
-        names = None if names is None else list(names)
-        variances, matrices = read_variances(X_err, X, names)
-        return matrices if len(matrices) else np.sqrt(variances)
-
     def _trained(self, data: Samples, C, radius) -> RobustPipeline:
         features = TrueFeatures(
             self.n_components,
@@ -461,16 +476,6 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             return HeldOut(train, test, fitted)
 
         return run_folds(held_out, splits)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    _doc_link_module = "wideberth"
-    _doc_link_template = (
-        "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
-    )
 
 
 def _parts(pipeline: RobustPipeline) -> Denoised:

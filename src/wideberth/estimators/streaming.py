@@ -53,7 +53,7 @@ def per_row(method: Callable) -> Callable:
 
 
 class StreamedMixin:
-    """Classifiers that answer about files, chunks and Dask collections."""
+    """Models that answer about files, chunks and Dask collections."""
 
     #: Whether cells may be missing in rows that the model is asked about.
     _takes_gaps = False
@@ -141,6 +141,7 @@ _KINDS: dict[str, Callable[[Any], tuple]] = {
         np.dtype(float),
         () if len(model.classes_) == 2 else (len(model.classes_),),
     ),
+    "predict_interval": lambda model: (np.dtype(float), (2,)),
     "predict_proba": lambda model: (np.dtype(float), (len(model.classes_),)),
 }
 

@@ -134,20 +134,34 @@ def _block(found, coef: np.ndarray, shifts: np.ndarray) -> tuple:
     rival = np.lexsort((lead, -chances), axis=1)[:, 0]
     chances[rows, winner] = 0.0
     u = coef[winner] - coef[rival]
-    pull = np.einsum("nde,ne->nd", found.covariance, u)  # Vu
-    variance = np.maximum(np.einsum("nd,nd->n", pull, u), 0.0)
-    falls = pull**2 * ratio(1.0, np.einsum("ndd->nd", found.covariance))
-    cell = falls.argmax(axis=1)
-    share = np.minimum(falls[rows, cell] * ratio(1.0, variance), 1.0)
-    cell = np.where(share > 0, cell, -1)
+    cell, share, variance = cell_to_measure(found.covariance, u)
     margin, chance = lead[rows, rival], np.minimum(chances.sum(axis=1), 1.0)
     return winner, rival, margin, np.sqrt(variance), chance, cell, share
 
 
+def cell_to_measure(covariance: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The cell of each row whose exact value lowers uᵀVu most, the share, and uᵀVu.
+
+    V of shape (n, d, d), u (n, d) or (1, d). The cell is −1 where nothing falls.
+    """
+    pull = np.einsum("nde,ne->nd", covariance, np.broadcast_to(u, covariance.shape[:2]))
+    variance = np.maximum(np.sum(pull * u, axis=1), 0.0)
+    falls = pull**2 * ratio(1.0, np.einsum("ndd->nd", covariance))
+    cell = falls.argmax(axis=1)
+    most = np.take_along_axis(falls, cell[:, None], axis=1)[:, 0]
+    share = np.minimum(most * ratio(1.0, variance), 1.0)
+    return np.where(share > 0, cell, -1), share, variance
+
+
 def _named(cell: np.ndarray, columns: np.ndarray | None, names) -> np.ndarray:
     """Numbers of cells behind the steps ahead as raw features, by name if they have."""
-    if columns is not None:
-        cell = np.where(cell >= 0, columns[cell], -1)
-    if names is None or columns is None:
+    if columns is None:
+        return cell
+    return named_cells(np.where(cell >= 0, columns[cell], -1), names)
+
+
+def named_cells(cell: np.ndarray, names) -> np.ndarray:
+    """Numbers of features by name, if they have; −1 becomes None."""
+    if names is None:
         return cell
     return np.array([None if j < 0 else names[j] for j in cell.tolist()], dtype=object)

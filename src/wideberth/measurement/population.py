@@ -99,8 +99,8 @@ class Measurements:
         """The same in other units: x becomes (x − centre) / scale."""
         return Measurements(
             (self.values - centre) / scale,
-            self.variances / scale**2,
-            self.covariances / (scale[:, None] * scale),
+            self.variances / scale / scale,  # scale² may overflow
+            self.covariances / scale[:, None] / scale,
         )
 
 

@@ -370,11 +370,10 @@ class Ascent:
         whole = self.cost.newton(self.full.n)
         if not self.eager:
             return left > whole and self.pace.spent > whole
-        if self.pace.spent > whole:  # predictions were too low all the time
-            return left > LITTLE * whole
         known = self._rows_are_known
         ahead = self.cost.newton(_RESERVE * self.fewest) if known else whole
-        return _SLOWING * left > ahead
+        # The longer sweeps take, the less their predictions are worth.
+        return _SLOWING * max(1.0, self.pace.spent / whole) * left > ahead
 
     @property
     def _rows_are_known(self) -> bool:

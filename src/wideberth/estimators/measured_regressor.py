@@ -1,0 +1,591 @@
+"""`MeasuredRegressor`: slopes of true features from measurements with errors and gaps.
+
+True features are N(μ, Σ), measured with errors E_i in the cells that are there; the
+target is t = ⟨w,x⟩ + b + scatter of variance σ². Errors in x flatten the slopes of
+plain regression; here they do not (docs/theory/population.md, theory §9 and §15).
+
+Gaussian scatter: the target is one more feature, and EM fits the Gaussian of (x, t):
+
+    w = Σ_xx⁻¹Σ_xt,   b = μ_t − ⟨w,μ_x⟩,   σ² = Σ_tt − ⟨w,Σ_xt⟩ .
+
+Absolute loss: E[t | measured] = ⟨w,x̂⟩ + b with the posterior means x̂ of x alone, so
+w and b minimise Σ|t_i − ⟨w,x̂_i⟩ − b|/s_i, with the spreads s_i² = σ² + wᵀV_iw + e_i²
+of the rows, e_i the error of t_i.
+
+Standard errors come from the influence of each row. With P_i = (Σ + E_i)⁻¹ and
+g_i = P_i(x_i − μ), filled up with zeros, row i moves an estimate θ(μ, Σ) with the
+gradients m and J by
+
+    ⟨(ΣP_k)⁻¹m, g_i⟩ + ½⟨Q, g_ig_iᵀ − P_i⟩,    where  ½ΣP_kQP_k = J .
+
+The squares of the moves of all rows add up to the variance of θ, also where the
+population is not Gaussian (the sandwich of Huber and White).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import bisect
+from scipy.special import ndtri
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from wideberth._solve import solve
+from wideberth.estimators.folds import Split, run_folds
+from wideberth.estimators.measured_svc import MeasuredModel
+from wideberth.estimators.streaming import per_row
+from wideberth.estimators.verdict import cell_to_measure, named_cells
+from wideberth.kernels.gaussians import densities
+from wideberth.measurement.fitting import GaussianFitter, marginals
+from wideberth.measurement.population import (
+    FLOOR,
+    Measurements,
+    Population,
+    among,
+    block_rows,
+    posterior_of,
+    read_variances,
+)
+from wideberth.measurement.true_features import refuse_empty_columns
+from wideberth.noise.reading import in_order_of
+from wideberth.problem.validation import check_per_sample
+
+#: EM ends when a step changes the log likelihood of all rows by no more than this: the
+#: slopes are then within √(2·10⁻⁴), 1.4 %, of a standard error of the best ones.
+_TOL = 1e-4
+_MAX_ITER = 1000
+#: C of the absolute loss, in standard units: the penalty ½‖w‖² then shrinks slopes by
+#: about 1/(100 n) of their size, far less than their standard errors.
+_C = 100.0
+#: Solutions of the absolute loss, each with the spreads of the one before.
+_ROUNDS = 3
+#: Most features whose standard errors are computed: a matrix of features⁴ numbers.
+_MOST_FEATURES = 60
+
+
+class MeasuredRegressor(RegressorMixin, MeasuredModel):
+    """Fit a line through measurements with errors and gaps in all of its features.
+
+    The slopes are those of the true features: plain regression on noisy features finds
+    slopes that are too flat. Predictions know the errors of each object, and intervals
+    hold the stated share of the true targets.
+
+    Parameters
+    ----------
+    loss : {"gaussian", "absolute"}, default="gaussian"
+        "gaussian" is efficient where the scatter about the line is Gaussian: features
+        and target are one Gaussian population, fitted by maximum likelihood.
+        "absolute" takes least absolute deviations, for scatter with heavy tails.
+    cv : int, splitter or iterable, default=5
+        Folds whose rows are left out in turn to calibrate `predict_interval`; each
+        takes a fit. An int makes random folds, always the same. None makes none.
+    shrinkage : "auto" or float, default=0.0
+        How many rows the claim counts for that columns do not depend on each other, as
+        for `TrueFeatures`. It flattens slopes; with few rows it steadies them.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        Slopes of the true features.
+    intercept_ : float
+    scatter_ : float
+        Standard deviation σ of the true target about the line, without any errors. With
+        the absolute loss 1.48 times its median absolute deviation.
+    coef_std_ : array of shape (n_features,)
+        Standard errors of the slopes, valid without Gaussian assumptions on the
+        scatter. NaN with more than 60 features, or with as many columns as rows.
+    interval_scores_ : array
+        |residual| ÷ spread of rows that were left out, in ascending order; None
+        without `cv`.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Only where X has column names.
+
+    See Also
+    --------
+    wideberth.RobustLinearRegressor : protects against noise of a stated size.
+    wideberth.MeasuredSVC : classes in place of numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wideberth import MeasuredRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> true = rng.normal(size=(1000, 1))
+    >>> y = 2.0 * true[:, 0] + 0.3 * rng.normal(size=1000)
+    >>> X = true + rng.normal(size=true.shape)  # errors as large as the spread
+    >>> float(round(np.polyfit(X[:, 0], y, 1)[0], 1))  # half of the slope is lost
+    1.0
+    >>> model = MeasuredRegressor().fit(X, y, X_err=1.0)
+    >>> bool(abs(model.coef_[0] - 2.0) < 2 * model.coef_std_[0] < 0.3)
+    True
+    """
+
+    __metadata_request__fit: ClassVar = {"X_err": True, "y_err": True}
+    __metadata_request__predict: ClassVar = {"X_err": True}
+    __metadata_request__score: ClassVar = {"X_err": True}
+    _parameter_constraints: ClassVar = {
+        "loss": [StrOptions({"gaussian", "absolute"})],
+        "cv": [Interval(Integral, 2, None, closed="left"), "cv_object", None],
+        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, loss="gaussian", *, cv=5, shrinkage=0.0):
+        self.loss = loss
+        self.cv = cv
+        self.shrinkage = shrinkage
+
+    def fit(self, X, y, *, X_err=None, y_err=None) -> MeasuredRegressor:
+        """Learn the line and the population of the features. Every row counts alike.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Measurements, NaN where there is none.
+        y : array of shape (n_samples,)
+            The measured target.
+        X_err : array or frame of shape (n_samples, n_features), or a number, optional
+            Standard errors in the units of X, 0 where a value is exact; or covariances
+            of the errors of each row. By default all values are exact.
+        y_err : array of shape (n_samples,), or a number, optional
+            Standard errors of y. By default y is exact.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X_err = in_order_of(X_err, X)
+        X, y = self._validated(X, y=y, y_numeric=True, ensure_min_samples=2)
+        y = np.asarray(y, dtype=np.float64)
+        refuse_empty_columns(X, getattr(self, "feature_names_in_", None))
+        errors = check_per_sample(0.0 if y_err is None else y_err, len(y), "y_err")
+        data = Targets(self._measurements(X, X_err), y, errors)
+        line = MeasuredLine.fit(data, self.loss, self.shrinkage)
+        if not line.converged:
+            warnings.warn(
+                f"EM has not converged after {_MAX_ITER} steps: the measurements "
+                "hardly tell some slope. Drop columns that hold nearly the same "
+                "quantity, or set shrinkage='auto'.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._line = line
+        self._measured = bool(data.part.variances.any())
+        self.coef_ = line.unit * line.coef / line.scale
+        self.intercept_ = float(
+            line.origin + line.unit * line.intercept - self.coef_ @ line.centre
+        )
+        self.scatter_ = float(line.unit * line.scatter)
+        self.coef_std_ = line.coef_std(data)
+        self.interval_scores_ = self._scores(data)
+        return self
+
+    @per_row
+    def predict(self, X, X_err=None, return_std=False):
+        """Return the expected target of each object, given its measurement.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Measurements, NaN where there is none. Or data that is read in chunks, as
+            for `RobustLinearSVC.decision_function`.
+        X_err : error bars of these objects, optional
+            As for `fit`. A model that was trained with errors asks for them;
+            `X_err=0` says that all values are exact.
+        return_std : bool, default=False
+            Whether to return the spread of the true target about the prediction too:
+            √(σ² + wᵀVw), V the posterior covariance of the object's true features.
+
+        Returns
+        -------
+        array of shape (n_samples,), or two of them
+        """
+        values, spreads = self._predicted(X, X_err)
+        return (values, spreads) if return_std else values
+
+    @per_row
+    def predict_interval(self, X, X_err=None, coverage=0.9) -> np.ndarray:
+        """Return intervals that hold the true target with the stated probability.
+
+        The prediction ± q spreads, where q is the ⌈(n + 1)·coverage⌉-th smallest of the
+        n `interval_scores_`: fold conformal prediction. The scatter need not be
+        Gaussian; new objects must be like those of the training.
+
+        Parameters
+        ----------
+        X, X_err
+            As for `predict`.
+        coverage : float, default=0.9
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        values, spreads = self._predicted(X, X_err)
+        half = np.where(spreads > 0, self._quantile(coverage) * spreads, 0.0)
+        return np.column_stack((values - half, values + half))
+
+    def remeasure(self, X, X_err=None) -> tuple[np.ndarray, np.ndarray]:
+        """Return which cell of each object to measure again, and what that is worth.
+
+        Parameters
+        ----------
+        X, X_err
+            As for `predict`.
+
+        Returns
+        -------
+        cell : array of shape (n_samples,)
+            The cell whose exact value would lower wᵀVw, the variance of the prediction
+            that errors and gaps cause, most: the name of a feature, or its number where
+            features have no names; None or −1 where nothing is uncertain.
+        share : array of shape (n_samples,)
+            The part of wᵀVw which would go.
+        """
+        part = self._measurements(*self._asked(X, X_err))
+        found = [
+            cell_to_measure(covariance, self._line.coef[None])
+            for _, covariance in self._line.posteriors(part)
+        ]
+        cell, share, _ = map(np.concatenate, zip(*found, strict=True))
+        return named_cells(cell, getattr(self, "feature_names_in_", None)), share
+
+    def score(self, X, y, sample_weight=None, X_err=None) -> float:
+        """Return R² of the predictions.
+
+        Parameters
+        ----------
+        X, X_err
+            As for `predict`.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return r2_score(y, self.predict(X, X_err), sample_weight=sample_weight)
+
+    def _predicted(self, X, X_err) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions and their spreads."""
+        part = self._measurements(*self._asked(X, X_err))
+        return self._line.predict(part)
+
+    def _measurements(self, X: np.ndarray, X_err) -> Measurements:
+        X = np.ascontiguousarray(X)
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else list(names)
+        return Measurements(
+            X, *read_variances(0.0 if X_err is None else X_err, X, names)
+        )
+
+    def _scores(self, data: Targets) -> np.ndarray | None:
+        """|residual| ÷ spread of rows that were left out, in ascending order."""
+        cv, n = self.cv, len(data.y)
+        if cv is None:
+            return None
+        if isinstance(cv, Integral):
+            cv = KFold(min(int(cv), n), shuffle=True, random_state=0)
+
+        def held_out(fold: Split) -> np.ndarray:
+            line = MeasuredLine.fit(data.take(fold.train), self.loss, self.shrinkage)
+            rest = data.take(fold.test)
+            values, spreads = line.predict(rest.part)
+            sizes = np.abs(rest.y - values)
+            spreads = np.hypot(spreads, rest.errors)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.where(sizes > 0, sizes / spreads, 0.0)
+
+        splits = check_cv(cv).split(data.part.values, data.y)
+        return np.sort(np.concatenate(run_folds(held_out, splits)))
+
+    def _quantile(self, coverage) -> float:
+        """q of the intervals."""
+        scores = self.interval_scores_
+        if scores is None:
+            raise ValueError(
+                "predict_interval needs rows that were left out in training, and "
+                "cv=None leaves out none. Set cv=5 and fit again."
+            )
+        if not (isinstance(coverage, Real) and 0 < coverage < 1):
+            raise ValueError(
+                f"coverage={coverage!r} must be a number between 0 and 1, such as 0.9."
+            )
+        place = math.ceil((len(scores) + 1) * coverage - 1e-9)
+        if place > len(scores):
+            most = len(scores) / (len(scores) + 1)
+            raise ValueError(
+                f"coverage={coverage} cannot be held with {len(scores)} rows that were "
+                f"left out; give at most {math.floor(most * 1e4) / 1e4}, or train on "
+                "more rows."
+            )
+        return float(scores[place - 1])
+
+
+# -- the line --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Measured features, a measured number for each row, and its standard error."""
+
+    part: Measurements
+    y: np.ndarray
+    errors: np.ndarray
+
+    def take(self, rows: np.ndarray) -> Targets:
+        """Some of the rows."""
+        return Targets(self.part[rows], self.y[rows], self.errors[rows])
+
+    def joined(self) -> Measurements:
+        """The target as one more column behind the features."""
+        part, squares = self.part, self.errors**2
+        covariances = np.pad(part.covariances, ((0, 0), (0, 1), (0, 1)))
+        if len(covariances):
+            covariances[:, -1, -1] = squares
+        return Measurements(
+            np.column_stack((part.values, self.y)),
+            np.column_stack((part.variances, squares)),
+            covariances,
+        )
+
+
+@dataclass(frozen=True)
+class MeasuredLine:
+    """A line in standard units: (t − origin)/unit = ⟨coef, (x − centre)/scale⟩ + …
+
+    Columns that never vary are no part of the population; their slopes are 0.
+    """
+
+    loss: str
+    coef: np.ndarray  # (d,)
+    intercept: float
+    scatter: float
+    centre: np.ndarray  # (d,)
+    scale: np.ndarray  # (d,)
+    origin: float
+    unit: float
+    varies: np.ndarray  # (d + 1,): columns of the population, the target last
+    population: Population  # of those; without the target for the absolute loss
+    prior: float  # rows that its prior counts for
+    converged: bool
+
+    @classmethod
+    def fit(cls, data: Targets, loss: str, shrinkage) -> MeasuredLine:
+        """By maximum likelihood, or with the absolute loss."""
+        joined = data.joined()
+        centre, scale, varies = _units(joined)
+        scaled, d = joined.scaled(centre, scale), len(centre) - 1
+        if loss == "absolute":
+            varies[-1] = False
+        part = scaled.columns(varies)
+        fitter = GaussianFitter(shrinkage, _TOL / len(part), _MAX_ITER)
+        found, prior = fitter.fit(part, None, 1)
+        units = centre[:d], scale[:d], float(centre[d]), float(scale[d])
+        line = cls(
+            loss, np.zeros(d), 0.0, 0.0, *units, varies,
+            found.population, float(prior.rows[0]), found.converged,
+        )  # fmt: skip
+        if loss == "absolute":
+            return line._absolute(data)
+        if not varies[-1]:
+            return line
+        mean, spread = found.population.means[0], found.population.covariances[0]
+        w = np.linalg.solve(spread[:-1, :-1], spread[:-1, -1])
+        variance = max(spread[-1, -1] - w @ spread[:-1, -1], 0.0)
+        return replace(
+            line,
+            coef=among(w, varies[:-1]),
+            intercept=float(mean[-1] - w @ mean[:-1]),
+            scatter=math.sqrt(variance),
+        )
+
+    def posteriors(self, part: Measurements) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Posterior means and covariances in standard units, block by block."""
+        columns = self.varies[:-1]
+        m = int(columns.sum())
+        own = Population(
+            np.ones(1),
+            self.population.means[:, :m],
+            np.ascontiguousarray(self.population.covariances[:, :m, :m]),
+        )
+        scaled = part.scaled(self.centre, self.scale).columns(columns)
+        for block in scaled.blocks(block_rows(len(columns))):
+            found = posterior_of(own, block)
+            yield among(found.mean, columns), among(found.covariance, columns, 2)
+
+    def predict(self, part: Measurements) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions and spreads of true targets about them, in the units of y."""
+        parts = [
+            (mean @ self.coef, _quadratic(covariance, self.coef))
+            for mean, covariance in self.posteriors(part)
+        ]
+        values, variances = map(np.concatenate, zip(*parts, strict=True))
+        spreads = np.sqrt(self.scatter**2 + variances)
+        return self.origin + self.unit * (values + self.intercept), self.unit * spreads
+
+    def _absolute(self, data: Targets) -> MeasuredLine:
+        """The line of least absolute deviations on posterior means."""
+        parts = zip(*self.posteriors(data.part), strict=True)
+        means, covariances = map(np.concatenate, parts)
+        y = (data.y - self.origin) / self.unit
+        errors = (data.errors / self.unit) ** 2
+        spreads, w, b, scatter = np.ones(len(y)), self.coef, 0.0, 0.0
+        for _ in range(_ROUNDS):
+            found = solve(
+                means, y, C=_C, sample_weight=1 / spreads, loss="quantile", quiet=True
+            )
+            w, b = found.w, float(found.b)
+            variances = errors + _quadratic(covariances, w)
+            scatter = _scatter(y - means @ w - b, variances)
+            spreads = np.sqrt(np.maximum(scatter**2 + variances, FLOOR))
+        return replace(self, coef=w, intercept=b, scatter=scatter)
+
+    # -- standard errors ---------------------------------------------------------------
+
+    def coef_std(self, data: Targets) -> np.ndarray:
+        """Standard errors of the slopes, in the units of y and X."""
+        d, m = len(self.coef), int(self.varies[:-1].sum())
+        n = len(data.y)
+        if d > _MOST_FEATURES or n <= m + 1:
+            return np.full(d, np.nan)
+        centre = np.append(self.centre, self.origin)
+        scale = np.append(self.scale, self.unit)
+        part = data.joined().scaled(centre, scale).columns(self.varies)
+        if self.loss == "absolute":
+            moves = self._absolute_moves(data, part)
+        elif self.varies[-1]:
+            spread = self.population.covariances[0]
+            # The gradient of w_j is that of ⟨a_j, Σ(−w, 1)⟩, a_j row j of Σ_xx⁻¹.
+            a = np.pad(np.linalg.inv(spread[:m, :m]), ((0, 0), (0, 1)))
+            b = np.append(-self.coef[self.varies[:-1]], 1.0)
+            J = a[:, :, None] * b
+            moves = self._moves(part, np.zeros_like(a), J)
+        else:
+            return np.zeros(d)
+        std = np.sqrt(np.sum(moves**2, axis=0) * n / (n - m - 1))
+        return self.unit * among(std, self.varies[:-1]) / self.scale
+
+    def _absolute_moves(self, data: Targets, part: Measurements) -> np.ndarray:
+        """By how much each row moves the slopes of the absolute loss.
+
+        The residual of a row moves them as in any median regression. And rows move the
+        population, so all x̂_i: by ⟨r_i, δμ + δΣg_i⟩ along w, r_i = w − P_iΣw. The line
+        follows as a regression of those moves with the weights 1/s_i² does.
+        """
+        columns = self.varies[:-1]
+        means = np.concatenate([mean for mean, _ in self.posteriors(data.part)])
+        values, spreads = self.predict(data.part)
+        spreads = np.hypot(spreads, data.errors) / self.unit
+        spreads = np.sqrt(np.maximum(spreads**2, FLOOR))
+        u = (data.y - values) / self.unit / spreads
+        x = np.column_stack((means[:, columns], np.ones(len(u))))
+        weighted = x / spreads[:, None] ** 2
+        H = np.linalg.lstsq(x.T @ weighted, weighted.T, rcond=None)[0][:-1]
+        w, spread = self.coef[columns], self.population.covariances[0]
+        m, J, start = np.zeros((len(w), len(w))), np.zeros((len(w),) * 3), 0
+        for g, P in self._gradients(part):
+            h = H[:, start : start + len(g)]
+            r = w - P @ (spread @ w)
+            m -= h @ r
+            J -= np.einsum("jn,na,nb->jab", h, r, g)
+            start += len(g)
+        direct = H.T * (spreads * np.sign(u) / (2 * _density_at_zero(u)))[:, None]
+        return direct + self._moves(part, m, J)
+
+    def _moves(self, part: Measurements, m: np.ndarray, J: np.ndarray) -> np.ndarray:
+        """By how much each row moves estimates with these gradients by μ and Σ.
+
+        In the units of the population, Σ = LLᵀ, where the information is well scaled.
+        """
+        root = np.linalg.cholesky(self.population.covariances[0])
+        D = len(root)
+        pairs, total = np.zeros((D * D, D * D)), self.prior * np.eye(D)
+        for _, P in self._gradients(part, root):
+            flat = P.reshape(len(P), -1)
+            pairs += flat.T @ flat
+            total += P.sum(axis=0)
+        # Q → ½ΣPQP, from ΣP_ab P_cd
+        information = pairs.reshape((D,) * 4).transpose(0, 3, 1, 2).reshape(D * D, -1)
+        information = 0.5 * (information + self.prior * np.eye(D * D))
+        J = root.T @ (0.5 * (J + J.transpose(0, 2, 1))) @ root
+        Q = np.linalg.solve(information, J.reshape(len(J), -1).T).T.reshape(J.shape)
+        m = np.linalg.solve(total, (m @ root).T)
+        moves = [
+            g @ m
+            + 0.5 * np.einsum("na,jab,nb->nj", g, Q, g, optimize=True)
+            - 0.5 * np.tensordot(P, Q, ((1, 2), (1, 2)))
+            for g, P in self._gradients(part, root)
+        ]
+        return np.concatenate(moves)
+
+    def _gradients(
+        self, part: Measurements, root: np.ndarray | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """g and P of blocks of rows, in standard units or those of the population."""
+        mean, spread = self.population.means[0], self.population.covariances[0]
+        for block in part.blocks(block_rows(len(mean))):
+            cells = block.values, block.variances, block.covariances
+            _, g, P = densities(*cells, mean, spread, True)
+            g, P = np.asarray(g), np.asarray(P)
+            yield (g, P) if root is None else (g @ root, root.T @ P @ root)
+
+
+def _units(part: Measurements) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Centre and scale of each column, and whether it varies.
+
+    Columns are divided by their largest number first, so that no square overflows.
+    """
+    there = ~np.isnan(part.values)
+    low, high = (
+        end(part.values, axis=0, where=there, initial=start)
+        for end, start in ((np.min, np.inf), (np.max, -np.inf))
+    )
+    varies = (low < high) | (there & (part.variances > 0)).any(axis=0)
+    size = np.maximum(np.abs(low), np.abs(high))
+    size = np.where(varies & (size > 0), size, 1.0)
+    centre, variance = marginals(part.scaled(np.zeros(len(size)), size), 200, 1e-2)
+    varies &= variance > 0
+    scale = np.where(varies, np.sqrt(variance), 1.0) * size
+    constant = np.where(np.isfinite(low), low, 0.0)
+    return np.where(varies, centre * size, constant), scale, varies
+
+
+def _quadratic(covariances: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """wᵀVw of each row."""
+    return np.maximum(np.einsum("nij,i,j->n", covariances, w, w, optimize=True), 0.0)
+
+
+def _scatter(residuals: np.ndarray, variances: np.ndarray) -> float:
+    """σ at which |r_i|/√(σ² + v_i) has the median of a Gaussian; 0 if none has."""
+    expected, sizes = ndtri(0.75), np.abs(residuals)
+
+    def excess(sigma: float) -> float:
+        return float(np.median(sizes / np.sqrt(sigma**2 + variances))) - expected
+
+    largest = float(np.median(sizes)) / expected  # which it is without any variances
+    least = FLOOR * largest
+    if largest == 0 or excess(least) <= 0:
+        return 0.0
+    return float(bisect(excess, least, 1.01 * largest))
+
+
+def _density_at_zero(u: np.ndarray) -> float:
+    """By a Gaussian kernel with Silverman's width."""
+    quarter, three = np.percentile(u, [25, 75])
+    width = 0.9 * max((three - quarter) / 1.34, FLOOR) * len(u) ** -0.2
+    kernel = np.exp(-0.5 * (u / width) ** 2)
+    return float(max(kernel.mean() / (width * math.sqrt(2 * math.pi)), FLOOR))
