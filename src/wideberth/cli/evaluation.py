@@ -68,7 +68,7 @@ _CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class FoldAnswers:
     """What one model says of rows left out; radii are certified ones, if any are.
 
     `sure` are rows with a certain verdict, of models that give verdicts.
@@ -79,7 +79,7 @@ class HeldOut:
     sure: np.ndarray | None = None
 
     @classmethod
-    def joined(cls, parts: list[HeldOut]) -> HeldOut:
+    def joined(cls, parts: list[FoldAnswers]) -> FoldAnswers:
         """What a model says of the rows of several folds."""
         known = (name for name, own in vars(parts[0]).items() if own is not None)
         return cls(**{n: np.concatenate([getattr(p, n) for p in parts]) for n in known})
@@ -125,7 +125,7 @@ def evaluate(
         progress.show("tuning C of the ordinary SVM")
         tuned = tuned_Cs(options, given, rows, fold)
 
-    def predict(asked: FitOptions, radius, split: Split) -> tuple[HeldOut, float]:
+    def predict(asked: FitOptions, radius, split: Split) -> tuple[FoldAnswers, float]:
         train, test = split.train, split.test
         own = radius[train] if np.ndim(radius) else radius
         learnt, seen = _taken(given.bars, train), _taken(given.bars, test)
@@ -134,10 +134,12 @@ def evaluate(
         model, choice, _ = fit_model(
             asked, given, X[train], y[train], own, learnt, weights
         )
-        said = HeldOut(model.predict(X[test]), model.certified_radius(X[test], seen))
+        said = FoldAnswers(
+            model.predict(X[test]), model.certified_radius(X[test], seen)
+        )
         return said, choice.C if choice else asked.one_C
 
-    def models(split: Split) -> dict[str, HeldOut]:
+    def models(split: Split) -> dict[str, FoldAnswers]:
         said, C = predict(options, given.radius, split)
         if tuned is None:
             return {"ordinary": said}
@@ -151,7 +153,7 @@ def evaluate(
 
 
 def compare(
-    models: Callable[[Split], dict[str, HeldOut]],
+    models: Callable[[Split], dict[str, FoldAnswers]],
     y: np.ndarray,
     fold: np.ndarray,
     judged_by: str,
@@ -166,14 +168,14 @@ def compare(
     """
     splits = _splits(fold)
 
-    def shown(split: Split) -> dict[str, HeldOut]:
+    def shown(split: Split) -> dict[str, FoldAnswers]:
         where = f"cross-validating, fold {split.number + 1} of {len(splits)}"
         progress.show(where, split.number, len(splits))
         return models(split)
 
     done = run_folds(shown, splits, keep=2)
     rows = np.concatenate([test for _, test in splits[: len(done)]])
-    held = {name: HeldOut.joined([one[name] for one in done]) for name in done[0]}
+    held = {name: FoldAnswers.joined([one[name] for one in done]) for name in done[0]}
     judge = _Judge(y[rows], fold[rows], judged_by != "accuracy")
     right = {name: own.labels == judge.y for name, own in held.items()}
     certified: dict[str, np.ndarray] = {}

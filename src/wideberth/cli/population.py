@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from wideberth.cli.errors import UserError, blamed_on_data
-from wideberth.cli.evaluation import HeldOut, assign_folds, compare, tuned_Cs
+from wideberth.cli.evaluation import FoldAnswers, assign_folds, compare, tuned_Cs
 from wideberth.cli.options import FitOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
@@ -105,7 +105,7 @@ def evaluate_measured(
     progress.show("tuning C of the ordinary SVM")
     tuned = tuned_Cs(plain, ignored, rows, fold)
 
-    def models(split: Split) -> dict[str, HeldOut]:
+    def models(split: Split) -> dict[str, FoldAnswers]:
         train, test, weights = split.train, split.test, rows.weights_of(split.train)
         _check_values(X[train], rows)
         learnt, seen = (None, None) if cells is None else (cells[train], cells[test])
@@ -113,13 +113,13 @@ def evaluate_measured(
             options, given, X[train], y[train], learnt, weights
         )
         verdict = model.verdict(X[test], X_err=seen)
-        found = {"measured": HeldOut(verdict.label, sure=verdict.certain)}
+        found = {"measured": FoldAnswers(verdict.label, sure=verdict.certain)}
         same = choice.C if choice else options.one_C
         for name, C in {"ordinary": same, "tuned": tuned.Cs[split.number]}.items():
             rival, *_ = fit_model(
                 plain.ordinary(C), ignored, X[train], y[train], 0.0, None, weights
             )
-            found[name] = HeldOut(rival.predict(X[test]))
+            found[name] = FoldAnswers(rival.predict(X[test]))
         return found
 
     return compare(models, y, fold, measure(options), None, tuned, progress)
