@@ -286,7 +286,7 @@ def test_a_choice_of_c_alone_is_reported_too(tmp_path, fit):
 def test_options_are_few_and_their_help_fits_on_two_screens():
     words = "fit t.csv --drop a b --drop c --read na=p dates=d --ramp -2,-1"
     found = parse(words.split())
-    read = Reading(na=("p",), dates=("d",))
+    read = Reading(missing=frozenset("p"), dates=("d",))
     assert found == FitOptions(
         data="t.csv", drop=("a", "b", "c"), read=read, ramp=(-2.0, -1.0)
     )

@@ -20,7 +20,8 @@ from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
 from wideberth.data import FORMATS, DataError, Format, Request, open_table
 from wideberth.data.delimited import quotes_are_right
-from wideberth.data.table import MISSING, gap_codes
+from wideberth.data.files import MISSING
+from wideberth.data.table import gap_codes
 
 X, Y = two_classes(12)
 NAMES = ("x1", "x2", "x3")

@@ -50,7 +50,7 @@ from wideberth.cli.result import (
     VerdictFacts,
 )
 from wideberth.cli.training import certain
-from wideberth.cli.uncertainty import Uncertainty, undeclared
+from wideberth.cli.uncertainty import Uncertainty, columns_by_name
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
@@ -203,7 +203,7 @@ def _describe_data(
         classes={str(label): seen.classes[label] for label in sorted(seen.classes)},
         row_counters=_row_counters(rows),
         leaks=find_leaks(rows, options.seed),
-        undeclared_errors=undeclared(rows.columns.numeric),
+        undeclared_errors=columns_by_name("auto", rows.columns.numeric),
         features=[
             FeatureFacts(name, j >= n_numeric, *scales[j])
             for j, name in enumerate(names)

@@ -19,12 +19,11 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from wideberth.cli.errors import UserError
-from wideberth.data import FORMATS, kind_of
+from wideberth.data import FORMATS, Format, kind_of
 from wideberth.data.errors import meant
 from wideberth.data.files import LABEL
 
 if TYPE_CHECKING:
-    from wideberth.data import Format
     from wideberth.data.table import Reader
 
 #: Targets of formats that have a usual place for one.
@@ -210,15 +209,9 @@ _READ_KEYS = {
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What --read says of how a file is written; None is found out from it."""
+class Reading(Format):
+    """What --read says of how a file is written, and of its dates."""
 
-    format: str | None = None
-    delimiter: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    header: bool = True
-    na: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
 
     @classmethod
@@ -248,20 +241,14 @@ class Reading:
             raise argparse.ArgumentTypeError(
                 f"{key}={value}: {value!r} must be {_READ_KEYS[key]}."
             )
-        read: dict[str, Any] = {
-            "delimiter": sign,
-            "header": value == "yes",
-            "na": (*self.na, value),
-            "dates": (*self.dates, *value.split(",")),
+        read: dict[str, dict[str, Any]] = {
+            "format": {"kind": value},
+            "delimiter": {"delimiter": sign},
+            "header": {"header": value == "yes"},
+            "na": {"missing": self.missing | {value}},
+            "dates": {"dates": (*self.dates, *value.split(","))},
         }
-        return replace(self, **{key: read.get(key, value)})
-
-    def as_format(self) -> Format:
-        """What readers call it."""
-        from wideberth.data import Format
-
-        known = (self.format, self.delimiter, self.decimal, self.encoding)
-        return Format(*known, self.header, frozenset(self.na))
+        return replace(self, **read.get(key, {key: value}))
 
 
 #: What the help says of each option, by its name, or by command and name.
@@ -539,11 +526,6 @@ class TrainingOptions(TableOptions):
         """The price of errors where it is not left open."""
         return self.C[0] if len(self.C) == 1 else 1.0
 
-    @property
-    def doubts_labels(self) -> bool:
-        """Whether labels may be wrong."""
-        return bool(self.ramp)
-
     def with_columns(self, reader: Reader) -> Self:
         """Return these options with the columns of a table that they mean.
 
@@ -567,7 +549,7 @@ class TrainingOptions(TableOptions):
         """Return these options with the usual target of the format if none is given."""
         if self.target is not None:
             return self
-        kind = self.read.format or kind_of(self.data)
+        kind = self.read.kind or kind_of(self.data)
         if kind not in _TARGETS:
             raise UsageError("say which column holds the class: --target COL.")
         return replace(self, target=_TARGETS[kind])
@@ -626,7 +608,7 @@ class FitOptions(TrainingOptions):
                 "--score-radius is for choosing, and nothing is left to choose; give "
                 "several values, such as --C auto."
             )
-        if self.suspects and not self.doubts_labels:
+        if self.suspects and not self.ramp:
             yield (
                 "--suspects lists labels that may be wrong, and --ramp says that some "
                 "are; give both."

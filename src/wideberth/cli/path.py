@@ -54,7 +54,7 @@ def _table(
         class_weight=options.class_weight,
     )
     several = len(data.positives) > 1
-    told_of = [*_COLUMNS, *(("ramp", "left_out") if options.doubts_labels else ())]
+    told_of = [*_COLUMNS, *(("ramp", "left_out") if options.ramp else ())]
     headings = [*(["class"] if several else []), *told_of]
     if given.per_row:  # then models differ by the factor on the radii
         headings[headings.index("radius")] = "radius_factor"

@@ -155,7 +155,7 @@ def _opened(options: ApplyOptions) -> tuple[Reader, int]:
             room(options.memory)
             limit = parse_bytes(options.memory)
     size = AT_ONCE if limit is None else chunk_bytes(limit)
-    reader = open_reader(options.data, options.read.as_format(), limit)
+    reader = open_reader(options.data, options.read, limit)
     for remark in reader.remarks:
         output.warn(remark)
     return reader, size
@@ -223,7 +223,8 @@ def _applied(
     bars = standard = None
     if errors is not None:
         with located(options.data):
-            cells = errors.cells(table, model.columns, options.read.as_format())
+            held = errors.holder(table, options.read)
+            cells = errors.cells(held, table, model.columns)
         cells = errors.filled(cells, X, model.columns)
         lacking = errors.holes(cells)
         unanswered.note(table, lacking & usable, "lack an error")

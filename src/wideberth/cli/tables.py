@@ -79,7 +79,7 @@ def open_training_data(options: TrainingOptions) -> Opened:
         if memory is not None:
             room(memory)  # some readers read all of a file
         limit = None if memory is None else parse_bytes(memory)
-        reader = open_reader(options.data, options.read.as_format(), limit)
+        reader = open_reader(options.data, options.read, limit)
         opened = Opened(options.with_columns(reader), reader)
     if options.errors is not None:
         from wideberth.cli.uncertainty import find_error_columns

@@ -120,7 +120,7 @@ def _choose(
     Cs = options.C or POINTS
     search = search_grid(options, given, X, y, radius, bars, weights, splitter, Cs)
     scores = search.scores_
-    if options.doubts_labels:
+    if options.ramp:
         scores = scores[search.ramps_.tolist().index(search.ramp_)]
     chosen = search.norm_penalties_.tolist().index(search.norm_penalty_)
     return Choice(
@@ -135,8 +135,8 @@ def _choose(
         unit="radius" if given.unit_radius else "radius ×",
         norm_penalty=float(search.norm_penalty_),
         norm_penalties=search.norm_penalties_.tolist(),
-        ramp=float(search.ramp_) if options.doubts_labels else None,
-        ramps=search.ramps_.tolist() if options.doubts_labels else [],
+        ramp=float(search.ramp_) if options.ramp else None,
+        ramps=search.ramps_.tolist() if options.ramp else [],
     )
 
 

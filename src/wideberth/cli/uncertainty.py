@@ -100,16 +100,16 @@ class ErrorColumns:
         return found
 
     def cells(
-        self, table: Table, columns: Columns, form: Format
+        self, held: Table, table: Table, columns: Columns
     ) -> tuple[np.ndarray, ...]:
         """Lower and upper errors of all features, NaN where a value has none.
 
-        They are one and the same array unless they differ. Missing values have the
-        error 0: they stay what is filled in.
+        The table `held` has the errors of the values in `table`. Lower and upper ones
+        are the same array unless they differ. Missing values have the error 0: they
+        stay what is filled in.
         """
         if sp.issparse(table.X):
             raise UserError("sparse data has no error columns; leave out --errors.")
-        held = self.holder(table, form)
         down = columns.fill_limits(table, self.shape)
         limited = down > 0
         up = down.copy() if self.lopsided else down
@@ -246,11 +246,6 @@ def errors_to_apply(
     return replace(trained, columns={name: found[name] for name in own}, file=None)
 
 
-def undeclared(names) -> dict[str, list[str]]:
-    """Columns that look like errors of others, for who did not say so."""
-    return columns_by_name("auto", list(names))
-
-
 def tell_pairs(found: dict[str, list[str]]) -> str:
     """Say that such columns are used as features; empty if there are none."""
     if not found:
@@ -337,14 +332,15 @@ def training_cells(
     half of the errors of each feature are below its `error`, and features without
     errors are `exact`.
     """
-    columns, form = rows.columns, options.read.as_format()
+    columns = rows.columns
     own = {n: errors.columns[n] for n in columns.numeric if n in errors.columns}
     errors = replace(errors, columns=own)
+    held = errors.holder(table, options.read)
     if errors.missing is None:
         with located(errors.file) if errors.file else nullcontext():
-            _refuse_bad_errors(errors, errors.holder(table, form), rows)
-    cells = tuple(side[rows.kept] for side in errors.cells(table, columns, form))
-    middle, usual = 0.5 * (cells[0] + cells[1]), {}
+            _refuse_bad_errors(errors, held, rows)
+    cells = tuple(side[rows.kept] for side in errors.cells(held, table, columns))
+    middle, usual = errors.standard(cells), {}
     if errors.missing == "drop":
         sound = ~np.isnan(middle).any(axis=1)
         cells = tuple(side[sound] for side in cells)
@@ -372,7 +368,7 @@ def training_cells(
             "a tolerance in a column of --log is as large as its value, so that its "
             "logarithm has no lower end; leave that column out of --log."
         )
-    final = np.where(np.isnan(X), np.nan, 0.5 * (cells[0] + cells[1]))
+    final = np.where(np.isnan(X), np.nan, errors.standard(cells))
     facts = {
         "errors": dict(
             zip(columns.features, np.nanmedian(final, axis=0).tolist(), strict=True)
@@ -387,7 +383,7 @@ def training_cells(
 
 def warn_undeclared(options: TrainingOptions, names) -> None:
     """Remark on columns that look like errors where none are declared."""
-    if options.errors is None and (text := tell_pairs(undeclared(names))):
+    if options.errors is None and (text := tell_pairs(columns_by_name("auto", names))):
         warn(text)
 
 
@@ -455,16 +451,6 @@ class Uncertainty:
         return replace(self, radius=factor * self.radius, story=story)
 
 
-def of_rows(
-    options: TrainingOptions, table: Table, rows: PreparedRows
-) -> tuple[PreparedRows, Uncertainty]:
-    """Rows that were measured once, and their radius and noise shape."""
-    given = of_columns(options, rows.columns, rows.X)
-    if options.radius_column is not None:
-        given.radius = row_radii(table, options.radius_column)[rows.kept]
-    return rows, given
-
-
 def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertainty:
     """The noise shape, and the radius of all rows unless a column holds theirs.
 
@@ -475,13 +461,12 @@ def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertaint
     default = radius_or_default(None, options.noise.shape if scales is None else noise)
     radius, unit, factors = one_radius(options, default)
     story = about if unit else _tell_radius(options, radius, about)
-    covering = options.confidence is not None and isinstance(noise, np.ndarray)
-    if scales is not None and covering and not (values or options.radius_column):
-        sure = options.confidence
+    sure, given = options.confidence, values or options.radius_column
+    covering = scales is not None and sure is not None and not given
+    if covering and isinstance(noise, np.ndarray):
         radius = float(radius_from_std(1.0, len(noise), confidence=sure, noise=noise))
         story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
-    made = Uncertainty(radius, noise, story, {}, unit, factors)
-    return replace(made, n_indicators=columns.n_indicators)
+    return Uncertainty(radius, noise, story, {}, unit, factors)
 
 
 def one_radius(
@@ -498,19 +483,6 @@ def one_radius(
     if len(values) > 1 or getattr(options, "score_radius", None) is not None:
         return 1.0, True, values or (default,)
     return (values or (default,))[0], False, (1.0,)
-
-
-def measured(
-    options: TrainingOptions, errors: ErrorColumns, table: Table, rows: PreparedRows
-) -> tuple[PreparedRows, Uncertainty]:
-    """Rows whose values have errors of their own, which radii are multiples of."""
-    rows, errors, cells, facts = training_cells(errors, table, rows, options)
-    given = in_errors(options, errors, facts)
-    given.n_indicators = rows.columns.n_indicators
-    given.bars = errors.sets(cells, rows.X)
-    if options.radius_column is not None:
-        given.radius = row_radii(table, options.radius_column)[rows.kept]
-    return rows, given
 
 
 def in_errors(
@@ -549,12 +521,6 @@ def row_radii(table: Table, column: str) -> np.ndarray:
             "not be negative."
         )
     return radii
-
-
-def _covering_radius(options: TrainingOptions, noise: np.ndarray) -> float:
-    """The radius that covers the change of a row's score as surely as is asked for."""
-    confidence = options.confidence or _CONFIDENCE
-    return float(radius_from_std(1.0, len(noise), noise=noise, confidence=confidence))
 
 
 def _promise(options: TrainingOptions) -> str:
@@ -668,8 +634,7 @@ def averaged(
     if rows.weights is not None:
         samples.weights = np.array([rows.weights[m].mean() for m in groups])
     factors = one_radius(options, 1.0)[2]
-    given = Uncertainty(radius, scales, story, facts, factors=factors)
-    return samples, replace(given, n_indicators=rows.columns.n_indicators)
+    return samples, Uncertainty(radius, scales, story, facts, factors=factors)
 
 
 def _precision_differs(repeated: list[np.ndarray], scales: np.ndarray) -> bool:
@@ -736,10 +701,16 @@ def training_data(opened: Opened) -> tuple[PreparedRows, Uncertainty]:
         if options.measured:
             rows, given = of_population(options, errors, table, rows)
         elif errors is not None:
-            rows, given = measured(options, errors, table, rows)
+            rows, errors, cells, facts = training_cells(errors, table, rows, options)
+            given = in_errors(options, errors, facts)
+            given.bars = errors.sets(cells, rows.X)
+        elif options.replicates is not None:
+            rows, given = averaged(options, table, rows)
         else:
-            find = of_rows if options.replicates is None else averaged
-            rows, given = find(options, table, rows)
+            given = of_columns(options, rows.columns, rows.X)
+        if options.radius_column is not None:
+            given.radius = row_radii(table, options.radius_column)[rows.kept]
+    given.n_indicators = rows.columns.n_indicators
     if (named := options.id or options.replicates) is not None:
         rows = replace(rows, names=table.texts[named][rows.kept])
     opened.table = None  # rows are held once

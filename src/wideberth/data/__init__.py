@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from wideberth.data.errors import DataError
 from wideberth.data.files import KINDS as FORMATS
-from wideberth.data.files import kind_of
+from wideberth.data.files import Format, kind_of
 
 if TYPE_CHECKING:  # `__getattr__` loads these, and NumPy, where they are first used
     from wideberth.data.opening import open_data, open_table
     from wideberth.data.sources import Source
-    from wideberth.data.table import Format, Request
+    from wideberth.data.table import Request
 
 __all__ = [
     "FORMATS",
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    homes = {"Format": "table", "Request": "table", "Source": "sources"}
+    homes = {"Request": "table", "Source": "sources"}
     homes |= {"open_data": "opening", "open_table": "opening"}
     if name in homes:
         return getattr(import_module(f"{__name__}.{homes[name]}"), name)

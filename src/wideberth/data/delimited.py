@@ -36,8 +36,8 @@ from wideberth.data.columnar import (
     texts_of,
 )
 from wideberth.data.errors import DataError, agree, counted, listed, no_numbers, quoted
-from wideberth.data.files import HEAD, File, explained, lines_of
-from wideberth.data.table import MISSING, Format, Plan, Reader, Table
+from wideberth.data.files import HEAD, MISSING, File, Format, explained, lines_of
+from wideberth.data.table import Plan, Reader, Table
 
 #: Bytes of text that pyarrow parses at a time; 200 000 × 20 numbers took it 0.27 s of
 #: processor time with 1 MB, 0.43 s with 4 MB and 0.59 s with 32 MB; less was not tried.
@@ -278,7 +278,7 @@ class DelimitedReader(Reader):
     def _rewritten(self, file: File) -> io.BufferedReader:
         """The rows of a file as UTF-8; where cells stand between blanks, with tabs."""
         lines = lines_of(_opened(file, self.form), file.name)
-        rows = itertools.islice(lines, self.layout.skipped, None)
+        rows: Iterator[str] = itertools.islice(lines, self.layout.skipped, None)
         if self.layout.delimiter == " ":
             rows = ("\t".join(line.split()) + "\n" for line in rows)
         return io.BufferedReader(_Stream(rows), _BLOCK)

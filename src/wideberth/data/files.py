@@ -20,6 +20,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -51,6 +52,8 @@ _NAMED = {
 _ENDINGS = {ending: kind for kind, endings in _NAMED.items() for ending in endings}
 #: The kinds of files that hold tables.
 KINDS = tuple(kind for kind in _NAMED if kind != "text")
+#: Cells that mean "no value", in any case of letters.
+MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
 #: The column of the labels of a LIBSVM file, where it has no name.
 LABEL = "label"
 #: Kinds of which a folder of files is one table.
@@ -63,6 +66,22 @@ _UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 _LEAST_CHUNKS = 8
 #: A line of a LIBSVM file: a label, which may be missing, and pairs of index:value.
 _SPARSE_LINE = re.compile(rb"(?:[^\s:]+|\d+:\S+)(?:\s+\d+:\S+)*")
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a file is to be read; None is found out from the file."""
+
+    kind: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool = True
+    missing: frozenset[str] = frozenset()
+
+    def is_missing(self, cell: str) -> bool:
+        """Whether a cell, without blanks around it, stands for no value."""
+        return cell.lower() in MISSING or cell in self.missing
 
 
 class File:

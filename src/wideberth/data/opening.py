@@ -20,7 +20,15 @@ from wideberth.data.arrays import (
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, agree, listed
-from wideberth.data.files import LABEL, File, explained, kind_of, parse_bytes, room
+from wideberth.data.files import (
+    LABEL,
+    File,
+    Format,
+    explained,
+    kind_of,
+    parse_bytes,
+    room,
+)
 from wideberth.data.sources import (
     ArraySource,
     ChunkSource,
@@ -33,7 +41,7 @@ from wideberth.data.sources import (
     named_errors,
     no_labels,
 )
-from wideberth.data.table import Format, Reader, Request, Table
+from wideberth.data.table import Reader, Request, Table
 from wideberth.noise.reading import in_order_of
 from wideberth.problem.arrays import is_dask, is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES

@@ -18,30 +18,12 @@ import scipy.sparse as sp
 from wideberth.data.errors import DataError, agree, counted, listed, meant, quoted
 from wideberth.data.files import File, check_room
 
-#: Cells that mean "no value", in any case of letters.
-MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
 #: Numbers that stand for a missing value in many files.
 _CODES = [sign * nines for nines in (99.0, 999.0, 9999.0, 99999.0) for sign in (1, -1)]
 #: Most names with which a name that is not there is compared (a choice: 0.1 s).
 _COMPARED = 10_000
 #: Bytes that are read at a time where all rows are put together in the end (a choice).
 AT_ONCE = 1 << 24
-
-
-@dataclass(frozen=True)
-class Format:
-    """How a file is to be read; None is found out from the file."""
-
-    kind: str | None = None
-    delimiter: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    header: bool = True
-    missing: frozenset[str] = frozenset()
-
-    def is_missing(self, cell: str) -> bool:
-        """Whether a cell, without blanks around it, stands for no value."""
-        return cell.lower() in MISSING or cell in self.missing
 
 
 @dataclass(frozen=True)

@@ -312,7 +312,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         splits = check_cv(cv).split(data.part.values, data.y)
         return np.sort(np.concatenate(run_folds(held_out, splits)))
 
-    def _quantile(self, coverage) -> float:
+    def _quantile(self, coverage: float) -> float:
         """q of the intervals."""
         scores = self.interval_scores_
         if scores is None:
@@ -320,7 +320,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
                 "predict_interval needs rows that were left out in training, and "
                 "cv=None leaves out none. Set cv=5 and fit again."
             )
-        if not (isinstance(coverage, Real) and 0 < coverage < 1):
+        if not (isinstance(coverage, float | np.floating) and 0 < coverage < 1):
             raise ValueError(
                 f"coverage={coverage!r} must be a number between 0 and 1, such as 0.9."
             )

@@ -313,8 +313,8 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         Σ(δ_j/e_j)² ≤ ρ² and e_j their standard errors, leads to another class. Cells
         without an error, gaps among them, do not move. It is exact for a population of
         one Gaussian, where the score is linear in the measurements: f(x) = ⟨w,x̂⟩ + b
-        with x̂ = μ + K(x − μ), so ρ = |f| / √Σ e_j²(Kᵀw)_j². Several Gaussians bend it,
-        and are refused. Unlike `verdict` it knows no chances: it is about what was
+        with x̂ = μ + K(x − μ), so `ρ = |f| / √Σ e_j²(Kᵀw)_j²`. Several Gaussians bend
+        it, and are refused. Unlike `verdict` it knows no chances: it is about what was
         measured, not about what is true.
 
         Parameters

@@ -125,8 +125,8 @@ class RobustLinearRegressor(LinearRegressor):
     quantile : float, default=0.5
         τ, between 0 and 1. One model predicts one quantile.
     C : float, default=1.0
-        Weight of the losses, in units of `target_scale_`: c_i = C · target_scale_ ·
-        sample_weight_i. So another unit of y changes the unit of the answer and nothing
+        Weight of the losses, in units of s = `target_scale_`: c_i is C · s times the
+        sample's weight. So another unit of y changes the unit of the answer and nothing
         else.
     radius : float, default=None
         How far a sample may be off; as in `RobustLinearSVC`.
