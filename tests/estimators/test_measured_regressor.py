@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, QuantileRegressor
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from wideberth import MeasuredRegressor
+from wideberth import MeasuredRegressor, RobustLinearRegressor
 
 SLOPES = np.array([1.0, -0.5, 0.25])
 LOSSES = ["gaussian", "absolute"]
@@ -199,6 +199,10 @@ def test_predictions_of_chunks_are_those_of_memory():
     np.testing.assert_allclose(
         model.predict_interval(chunks), model.predict_interval(X, E)
     )
+    lazy = pytest.importorskip("dask.array")
+    rows, errors = lazy.from_array(X, (50, 3)), lazy.from_array(E, (50, 3))
+    for ask in (model.predict, model.predict_interval):
+        np.testing.assert_allclose(ask(rows, errors).compute(), ask(X, E))
     with pytest.raises(ValueError, match="MeasuredRegressor needs the data in memory"):
         MeasuredRegressor().fit("table.csv", y)
 
@@ -228,6 +232,12 @@ def test_wrong_arguments_of_fit_are_named(params, given, words):
     X, y, _ = simulated(50)
     with pytest.raises(ValueError, match=words):
         MeasuredRegressor(**params).fit(X, y, **given)
+
+
+def test_a_regressor_that_needs_every_value_leads_here():
+    X, y, _ = simulated(50)
+    with pytest.raises(ValueError, match=r"wideberth\.MeasuredRegressor takes NaN"):
+        RobustLinearRegressor().fit(X, y)
 
 
 def test_a_column_without_a_value_is_named():

@@ -105,7 +105,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         Standard errors of the slopes, valid without Gaussian assumptions on the
         scatter. NaN with more than 60 features, or with as many columns as rows.
     interval_scores_ : array
-        |residual| ÷ spread of rows that were left out, in ascending order; None
+        Size of the residual ÷ spread of rows left out, in ascending order; None
         without `cv`.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
@@ -312,7 +312,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         splits = check_cv(cv).split(data.part.values, data.y)
         return np.sort(np.concatenate(run_folds(held_out, splits)))
 
-    def _quantile(self, coverage) -> float:
+    def _quantile(self, coverage: float) -> float:
         """q of the intervals."""
         scores = self.interval_scores_
         if scores is None:
@@ -320,7 +320,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
                 "predict_interval needs rows that were left out in training, and "
                 "cv=None leaves out none. Set cv=5 and fit again."
             )
-        if not (isinstance(coverage, Real) and 0 < coverage < 1):
+        if not (isinstance(coverage, float | np.floating) and 0 < coverage < 1):
             raise ValueError(
                 f"coverage={coverage!r} must be a number between 0 and 1, such as 0.9."
             )

@@ -19,6 +19,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 from sklearn import get_config
+from sklearn.base import is_regressor
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
@@ -558,8 +559,9 @@ def remedy_for_gaps(model) -> Iterator[None]:
         found, _, remedy = str(error).partition("\n")
         if "does not accept missing values" not in remedy:
             raise
+        measured = "MeasuredRegressor" if is_regressor(model) else "MeasuredSVC"
         raise ValueError(
-            f"{found} {type(model).__name__} needs every value. wideberth.MeasuredSVC "
+            f"{found} {type(model).__name__} needs every value. wideberth.{measured} "
             "takes NaN for values that were not measured; or fill them in by a step "
             "before it, make_robust_pipeline(SimpleImputer(strategy='median'), ...), "
             "or drop such rows."
