@@ -189,13 +189,13 @@ def test_gains_are_those_of_scikit_learn_on_the_same_folds(tmp_path):
 def test_c_is_tuned_on_the_other_folds_and_never_on_the_own():
     X, y = two_classes(90, seed=4)
     options = FitOptions(data="", target="")
-    contest = evaluation.Contest.announced(options, y)
+    fold = evaluation.assign_folds(options, y)
     given = Uncertainty(1.0, "l2", "")
-    before = evaluation.tuned_Cs(options, given, rows_of(X, y), contest).Cs
+    before = evaluation.tuned_Cs(options, given, rows_of(X, y), fold).Cs
     scores = {}
     for C in before:
         right = cross_val_predict(RobustLinearSVC(C=C), X, y, cv=SPLITTER) == y
-        scores[C] = np.array([right[contest.fold == k].mean() for k in range(5)])
+        scores[C] = np.array([right[fold == k].mean() for k in range(5)])
     for k, C in enumerate(before):
         elsewhere = {one: own.sum() - own[k] for one, own in scores.items()}
         assert elsewhere[C] == max(elsewhere.values())
@@ -206,12 +206,12 @@ def test_a_sample_has_every_class_in_every_fold_and_scales_c(monkeypatch):
     X, y = two_classes(400)
     y[:6] = "rare"
     options = FitOptions(data="", target="", C=(3.0,))
-    contest = evaluation.Contest.announced(options, y)
-    rows = evaluation._sampled(y, contest.fold, 0)
+    fold = evaluation.assign_folds(options, y)
+    rows = evaluation._sampled(y, fold, 0)
     assert 60 <= len(rows) <= 60 + 15
-    cells = {(label, k) for label, k in zip(y[rows], contest.fold[rows], strict=True)}
+    cells = {(label, k) for label, k in zip(y[rows], fold[rows], strict=True)}
     assert len(cells) == 15
-    asked = options, Uncertainty(0.0, "l2", ""), rows_of(X, y), contest
+    asked = options, Uncertainty(0.0, "l2", ""), rows_of(X, y), fold
     tuned = evaluation.tuned_Cs(*asked)
     assert tuned.rows == len(rows)
     seen = []

@@ -421,13 +421,13 @@ def count_suspects(suspects: Suspects) -> str:
 
 def tell_ending(problems: list[ProblemFacts]) -> str:
     """Say why descents ended."""
-    endings = [_ENDINGS[problem.descent["ending"]] for problem in problems]
+    endings = [_ENDINGS[one.descent["ending"]] for one in problems if one.descent]
     return " or ".join(dict.fromkeys(endings))
 
 
 def tell_left_out(problems: list[ProblemFacts]) -> str:
     """Say how many rows are left out."""
-    counts = [problem.descent["left_out"] for problem in problems]
+    counts = [one.descent["left_out"] for one in problems if one.descent]
     told = "their number was not kept"
     if None not in counts:
         told = counted(sum(counts), "row")

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,7 @@ from wideberth.cli.training import (
     search_grid,
 )
 from wideberth.cli.uncertainty import Uncertainty
+from wideberth.estimators.folds import Split, run_folds
 from wideberth.noise import ErrorBars
 
 #: Number of rows beyond which C of an ordinary SVM is tuned on a sample of so many. Of
@@ -66,8 +67,8 @@ _SAMPLED = 10_000
 _CONFIDENCE = 0.95
 
 
-@dataclass
-class Held:
+@dataclass(frozen=True)
+class FoldAnswers:
     """What one model says of rows left out; radii are certified ones, if any are.
 
     `sure` are rows with a certain verdict, of models that give verdicts.
@@ -77,188 +78,31 @@ class Held:
     radii: np.ndarray | None = None
     sure: np.ndarray | None = None
 
-    def over(self, n: int) -> Held:
-        """Room for n rows."""
-        parts = (self.labels, self.radii, self.sure)
-        return Held(*(p if p is None else np.empty(n, p.dtype) for p in parts))
-
-    def put(self, rows: np.ndarray, other: Held) -> None:
-        """Enter what is said of some rows."""
-        for own, said in zip(vars(self).values(), vars(other).values(), strict=True):
-            if own is not None:
-                own[rows] = said
-
-    def take(self, rows: np.ndarray) -> Held:
-        """What is said of some rows."""
-        return Held(*(p if p is None else p[rows] for p in vars(self).values()))
-
-
-@dataclass
-class Contest:
-    """Models that predict the same rows, each left out once.
-
-    `fold` tells where each row is left out; the first of `models` is that asked for.
-    `rows` are those left out before an interrupt, None if there was none.
-    """
-
-    y: np.ndarray
-    fold: np.ndarray
-    n_folds: int
-    measure: str = "accuracy"
-    models: dict[str, Held] = field(default_factory=dict)
-    rows: np.ndarray | None = None
-
     @classmethod
-    def announced(cls, options: FitOptions, y: np.ndarray) -> Contest | None:
-        """Folds as the options want them; None where there are to be, or can be, none.
+    def joined(cls, parts: list[FoldAnswers]) -> FoldAnswers:
+        """What a model says of the rows of several folds."""
+        known = (name for name, own in vars(parts[0]).items() if own is not None)
+        return cls(**{n: np.concatenate([getattr(p, n) for p in parts]) for n in known})
 
-        A class may have too few rows.
-        """
-        folds = fold_count(y, options.folds) if options.folds else 0
-        if not folds:
-            return None
-        splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
-        fold = np.zeros(len(y), dtype=int)
-        for k, (_, test) in enumerate(splitter.split(np.zeros(len(y)), y)):
-            fold[test] = k
-        return cls(y, fold, folds, measure(options))
 
-    def hold(
-        self,
-        name: str,
-        own: Callable[[np.ndarray, np.ndarray], tuple[Held, float]],
-        ordinary: Callable[[float, np.ndarray, np.ndarray], Held],
-        tuned: TunedC | None,
-        progress: Progress,
-    ) -> None:
-        """Train and predict in every fold.
+def assign_folds(options: FitOptions, y: np.ndarray) -> np.ndarray | None:
+    """The fold that leaves each row out; None where there are to be, or can be, none.
 
-        `own` is the procedure, which also tells the C it took. The others enter where
-        one is `tuned`. An interrupt ends it with the folds that are done, of which
-        there must be two.
-        """
-        progress.begin((1 if tuned is None else 3) * self.n_folds)
-        for k in range(self.n_folds):
-            train, test = np.flatnonzero(self.fold != k), np.flatnonzero(self.fold == k)
-            where = f"cross-validating, fold {k + 1} of {self.n_folds}"
-            try:
-                with progress.step(where):
-                    said, C = own(train, test)
-                found = {name: said}
-                others = {} if tuned is None else {"ordinary": C, "tuned": tuned.Cs[k]}
-                for other, price in others.items():
-                    with progress.step(where):
-                        found[other] = ordinary(price, train, test)
-            except KeyboardInterrupt:
-                if k < 2:
-                    raise
-                return self._keep(k)
-            for called, said in found.items():
-                self.models.setdefault(called, said.over(len(self.y))).put(test, said)
+    A class may have too few rows.
+    """
+    folds = fold_count(y, options.folds) if options.folds else 0
+    if not folds:
+        return None
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
+    fold = np.zeros(len(y), dtype=int)
+    for k, (_, test) in enumerate(splitter.split(np.zeros(len(y)), y)):
+        fold[test] = k
+    return fold
 
-    def _keep(self, folds: int) -> None:
-        """Forget all rows but those of the first folds."""
-        self.rows, self.n_folds = np.flatnonzero(self.fold < folds), folds
-        self.y, self.fold = self.y[self.rows], self.fold[self.rows]
-        self.models = {name: own.take(self.rows) for name, own in self.models.items()}
 
-    def evaluated(self, noise: Any, tuned: TunedC | None) -> Evaluation:
-        """Accuracies and gains, as measured and under the worst noise of this radius.
-
-        `noise` is one radius, one for each row, or None where nothing is certified.
-        """
-        if self.rows is not None and np.ndim(noise):
-            noise = noise[self.rows]
-        right = {name: own.labels == self.y for name, own in self.models.items()}
-        sure, radii = dict.fromkeys(right), None
-        if noise is not None:
-            reach = {name: own.radii for name, own in self.models.items()}
-            sure = {name: certain(right[name], r, noise) for name, r in reach.items()}
-            all_reach = np.concatenate(list(reach.values()))
-            radii = curve_radii(all_reach, float(np.median(noise)))
-        first, *others = right
-        counts = np.unique(self.y, return_counts=True)[1]
-        balanced = self.measure != "accuracy"
-        share = 1 / len(counts) if balanced else counts.max() / counts.sum()
-        return Evaluation(
-            folds=self.n_folds,
-            interrupted=self.rows is not None,
-            measure=self.measure,
-            majority=float(share),
-            radii=None if radii is None else radii.tolist(),
-            models={
-                name: self._accuracies(right[name], sure[name], name, radii)
-                for name in right
-            },
-            confusion=self._confusion(self.models[first].labels),
-            gains={
-                name: Gains(
-                    self._gain(right[first], right[name]),
-                    None if noise is None else self._gain(sure[first], sure[name]),
-                )
-                for name in others
-            },
-            tuned=tuned,
-            verdicts=self._verdicts(right[first], self.models[first].sure),
-        )
-
-    @property
-    def _group(self) -> np.ndarray:
-        """The class that each row counts for; one for all in plain accuracy."""
-        if self.measure == "accuracy":
-            return np.zeros(len(self.y), dtype=int)
-        return np.unique(self.y, return_inverse=True)[1]
-
-    def _gain(self, own: np.ndarray, other: np.ndarray) -> Gain:
-        return paired_gain(own, other, self.fold, self._group)
-
-    def _shares(self, right: np.ndarray) -> FoldShares:
-        """Of rows that are right, in each fold."""
-        each = shares(right, self.fold, self._group)
-        return FoldShares(float(each.mean()), float(each.std(ddof=1)), each.tolist())
-
-    def _accuracies(self, right, sure, name: str, radii) -> Accuracies:
-        """Those of one model, with their spread over folds, and within classes."""
-        curve, groups = None, self._group
-        if radii is not None:
-            reach = self.models[name].radii
-            hits = (certain(right, reach, radius) for radius in radii)
-            drawn = np.array([shares(hit, self.fold, groups) for hit in hits])
-            ends = (drawn.mean(axis=1), drawn.min(axis=1), drawn.max(axis=1))
-            curve = AccuracyCurve(*(end.tolist() for end in ends))
-
-        def within(label) -> ClassAccuracy:
-            own = self.y == label
-            safe = None if sure is None else float(sure[own].mean())
-            return ClassAccuracy(float(right[own].mean()), safe)
-
-        return Accuracies(
-            accuracy=self._shares(right),
-            certified=None if sure is None else self._shares(sure),
-            curve=curve,
-            classes={str(label): within(label) for label in np.unique(self.y).tolist()},
-        )
-
-    def _confusion(self, labels: np.ndarray) -> dict[str, dict[str, int]]:
-        classes, given = np.unique(self.y, return_inverse=True)
-        pairs = len(classes) * given + np.searchsorted(classes, labels)
-        counts = np.bincount(pairs, minlength=len(classes) ** 2).tolist()
-        names = list(map(str, classes.tolist()))
-        rows = (counts[k * len(names) :] for k in range(len(names)))
-        return {
-            name: dict(zip(names, own, strict=False))
-            for name, own in zip(names, rows, strict=True)
-        }
-
-    def _verdicts(self, right, sure) -> dict[str, VerdictAccuracy] | None:
-        """How right certain and doubtful verdicts are."""
-        if sure is None:
-            return None
-        kinds = {"certain": right[sure], "doubtful": right[~sure]}
-        return {
-            kind: VerdictAccuracy(len(own), float(own.mean()) if own.size else None)
-            for kind, own in kinds.items()
-        }
+def _splits(fold: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    every = range(int(fold.max()) + 1)
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in every]
 
 
 def evaluate(
@@ -273,12 +117,16 @@ def evaluate(
     The procedure starts from the radii `given`, and chooses anew in every fold what it
     chooses. None where no folds are wanted, or some class has too few rows.
     """
-    contest = Contest.announced(options, rows.y)
-    if contest is None:
+    fold = assign_folds(options, rows.y)
+    if fold is None:
         return None
-    X, y = rows.X, rows.y
+    X, y, tuned = rows.X, rows.y, None
+    if asks_for_more(options, given):
+        progress.show("tuning C of the ordinary SVM")
+        tuned = tuned_Cs(options, given, rows, fold)
 
-    def predict(asked: FitOptions, radius, train, test) -> tuple[Held, float]:
+    def predict(asked: FitOptions, radius, split: Split) -> tuple[FoldAnswers, float]:
+        train, test = split.train, split.test
         own = radius[train] if np.ndim(radius) else radius
         learnt, seen = _taken(given.bars, train), _taken(given.bars, test)
         learnt = learnt if np.any(np.asarray(own) > 0) else None
@@ -286,21 +134,157 @@ def evaluate(
         model, choice, _ = fit_model(
             asked, given, X[train], y[train], own, learnt, weights
         )
-        said = Held(model.predict(X[test]), model.certified_radius(X[test], seen))
+        said = FoldAnswers(
+            model.predict(X[test]), model.certified_radius(X[test], seen)
+        )
         return said, choice.C if choice else asked.one_C
 
-    robust, tuned = asks_for_more(options, given), None
-    if robust:
-        progress.show("tuning C of the ordinary SVM")
-        tuned = tuned_Cs(options, given, rows, contest)
-    contest.hold(
-        "robust" if robust else "ordinary",
-        lambda train, test: predict(options, given.radius, train, test),
-        lambda C, train, test: predict(options.ordinary(C), 0.0, train, test)[0],
-        tuned,
-        progress,
+    def models(split: Split) -> dict[str, FoldAnswers]:
+        said, C = predict(options, given.radius, split)
+        if tuned is None:
+            return {"ordinary": said}
+        Cs = {"ordinary": C, "tuned": tuned.Cs[split.number]}
+        return {"robust": said} | {
+            name: predict(options.ordinary(C), 0.0, split)[0] for name, C in Cs.items()
+        }
+
+    noise = asked_radius(options, given, trained)
+    return compare(models, y, fold, measure(options), noise, tuned, progress)
+
+
+def compare(
+    models: Callable[[Split], dict[str, FoldAnswers]],
+    y: np.ndarray,
+    fold: np.ndarray,
+    judged_by: str,
+    noise: float | np.ndarray | None,
+    tuned: TunedC | None,
+    progress: Progress,
+) -> Evaluation:
+    """Accuracies and gains of the models of every fold, that asked for first.
+
+    `noise` is one radius, one for each row, or None where nothing is certified. An
+    interrupt ends it with the folds that are done, of which there must be two.
+    """
+    splits = _splits(fold)
+
+    def shown(split: Split) -> dict[str, FoldAnswers]:
+        where = f"cross-validating, fold {split.number + 1} of {len(splits)}"
+        progress.show(where, split.number, len(splits))
+        return models(split)
+
+    done = run_folds(shown, splits, keep=2)
+    rows = np.concatenate([test for _, test in splits[: len(done)]])
+    held = {name: FoldAnswers.joined([one[name] for one in done]) for name in done[0]}
+    judge = _Judge(y[rows], fold[rows], judged_by != "accuracy")
+    right = {name: own.labels == judge.y for name, own in held.items()}
+    certified: dict[str, np.ndarray] = {}
+    radii = None
+    if noise is not None:
+        noise = noise[rows] if isinstance(noise, np.ndarray) and noise.ndim else noise
+        reach = {n: own.radii for n, own in held.items() if own.radii is not None}
+        certified = {n: certain(right[n], own, noise) for n, own in reach.items()}
+        every = np.concatenate(list(reach.values()))
+        radii = curve_radii(every, float(np.median(noise)))
+    first, *others = held
+    counts = np.unique(judge.y, return_counts=True)[1]
+    share = 1 / len(counts) if judge.balanced else counts.max() / counts.sum()
+    return Evaluation(
+        folds=len(done),
+        interrupted=len(done) < len(splits),
+        measure=judged_by,
+        majority=float(share),
+        radii=None if radii is None else radii.tolist(),
+        models={
+            name: Accuracies(
+                accuracy=judge.shares(right[name]),
+                certified=judge.shares(certified[name]) if certified else None,
+                curve=judge.curve(right[name], held[name].radii, radii),
+                classes=judge.classes(right[name], certified.get(name)),
+            )
+            for name in held
+        },
+        confusion=judge.confusion(held[first].labels),
+        gains={
+            name: Gains(
+                judge.gain(right[first], right[name]),
+                judge.gain(certified[first], certified[name]) if certified else None,
+            )
+            for name in others
+        },
+        tuned=tuned,
+        verdicts=_verdicts(right[first], held[first].sure),
     )
-    return contest.evaluated(asked_radius(options, given, trained), tuned)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """The classes of rows, and the folds that leave them out."""
+
+    y: np.ndarray
+    fold: np.ndarray
+    balanced: bool  # whether every class counts the same
+
+    @property
+    def group(self) -> np.ndarray:
+        """The class that each row counts for; one for all in plain accuracy."""
+        if not self.balanced:
+            return np.zeros(len(self.y), dtype=int)
+        return np.unique(self.y, return_inverse=True)[1]
+
+    def gain(self, own: np.ndarray, other: np.ndarray) -> Gain:
+        return paired_gain(own, other, self.fold, self.group)
+
+    def shares(self, right: np.ndarray) -> FoldShares:
+        """Of rows that are right, in each fold."""
+        each = shares(right, self.fold, self.group)
+        return FoldShares(float(each.mean()), float(each.std(ddof=1)), each.tolist())
+
+    def curve(
+        self, right: np.ndarray, reach: np.ndarray | None, radii: np.ndarray | None
+    ) -> AccuracyCurve | None:
+        """Certified accuracy over radii."""
+        if reach is None or radii is None:
+            return None
+        hits, group = (certain(right, reach, radius) for radius in radii), self.group
+        drawn = np.array([shares(hit, self.fold, group) for hit in hits])
+        ends = (drawn.mean(axis=1), drawn.min(axis=1), drawn.max(axis=1))
+        return AccuracyCurve(*(end.tolist() for end in ends))
+
+    def classes(
+        self, right: np.ndarray, sure: np.ndarray | None
+    ) -> dict[str, ClassAccuracy]:
+        """Shares within every class."""
+        found = {}
+        for label in np.unique(self.y).tolist():
+            own = self.y == label
+            safe = None if sure is None else float(sure[own].mean())
+            found[str(label)] = ClassAccuracy(float(right[own].mean()), safe)
+        return found
+
+    def confusion(self, labels: np.ndarray) -> dict[str, dict[str, int]]:
+        """Rows by their class, and within it by the class predicted."""
+        classes, given = np.unique(self.y, return_inverse=True)
+        names, k = [str(label) for label in classes.tolist()], len(classes)
+        pairs = k * given + np.searchsorted(classes, labels)
+        counts = np.bincount(pairs, minlength=k**2).reshape(k, k).tolist()
+        return {
+            name: dict(zip(names, own, strict=True))
+            for name, own in zip(names, counts, strict=True)
+        }
+
+
+def _verdicts(
+    right: np.ndarray, sure: np.ndarray | None
+) -> dict[str, VerdictAccuracy] | None:
+    """How right certain and doubtful verdicts are."""
+    if sure is None:
+        return None
+    kinds = {"certain": right[sure], "doubtful": right[~sure]}
+    return {
+        kind: VerdictAccuracy(len(own), float(own.mean()) if own.size else None)
+        for kind, own in kinds.items()
+    }
 
 
 def asks_for_more(options: FitOptions, given: Uncertainty) -> bool:
@@ -323,7 +307,7 @@ def asked_radius(options: FitOptions, given: Uncertainty, trained: Uncertainty):
 
 
 def tuned_Cs(
-    options: FitOptions, given: Uncertainty, data: PreparedRows, contest: Contest
+    options: FitOptions, given: Uncertainty, data: PreparedRows, fold: np.ndarray
 ) -> TunedC:
     """C of an ordinary SVM for every fold: that which is best on the other folds.
 
@@ -341,16 +325,12 @@ def tuned_Cs(
         given = replace(given, factors=(0.0,))
         radius, bars = given.radius, given.bars
     X, y, weights = data.X, data.y, data.weights
-    rows = _sampled(y, contest.fold, options.seed)
-    share, fold = len(rows) / len(y), contest.fold[rows]
+    rows = _sampled(y, fold, options.seed)
+    share, splits = len(rows) / len(y), _splits(fold[rows])
     if share < 1:
         X, y, bars = X[rows], y[rows], _taken(bars, rows)
         weights = data.weights_of(rows)
         radius = radius[rows] if np.ndim(radius) else radius
-    splits = [
-        (np.flatnonzero(fold != k), np.flatnonzero(fold == k))
-        for k in range(contest.n_folds)
-    ]
     # Where features are not standardised the usual range may end far below this C.
     grids: tuple = POINTS, [options.one_C / share]
     with blamed_on_data(), warnings.catch_warnings():
@@ -362,7 +342,7 @@ def tuned_Cs(
     Cs = share * np.concatenate([search.Cs_ for search in found])
     scores = np.concatenate([search.scores_[0, 0] for search in found])
     elsewhere = scores.sum(axis=1, keepdims=True) - scores
-    return TunedC(Cs[elsewhere.argmax(axis=0)].tolist(), len(rows), len(contest.y))
+    return TunedC(Cs[elsewhere.argmax(axis=0)].tolist(), len(rows), len(fold))
 
 
 def _sampled(y: np.ndarray, fold: np.ndarray, seed: int) -> np.ndarray:

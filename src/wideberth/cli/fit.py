@@ -241,10 +241,10 @@ def _in_words(
         yield "suspects", count_suspects(suspects)
         if suspects.found:
             yield "", _first_suspects(suspects)
-        if (suspects.found or 0) > _LISTED:
+        if (more := (suspects.found or 0) - _LISTED) > 0:
             where = "; --suspects FILE lists all"
             where = f", in {options.suspects}" if options.suspects else where
-            yield "", f"and {suspects.found - _LISTED} more{where}"
+            yield "", f"and {more} more{where}"
         problems = training.problems
         yield "left out", f"{tell_left_out(problems)}, until {tell_ending(problems)}"
     gap = output.small_share(training.relative_gap)

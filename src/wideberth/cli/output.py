@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.result import FoldShares, Gain
@@ -240,8 +240,8 @@ def aligned(lines: Iterable[tuple[str, str | TextTable]]) -> str:
     def columns(table: TextTable) -> Grid:
         inside = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for place, heading in enumerate(table.headings):
-            justify = "left" if place in table.texts else "right"
-            inside.add_column(Text(heading), justify=justify, vertical="bottom")
+            side: Literal["left", "right"] = "left" if place in table.texts else "right"
+            inside.add_column(Text(heading), justify=side, vertical="bottom")
         for row in table.rows:
             inside.add_row(*map(Text, row))
         return inside
@@ -276,7 +276,6 @@ class Progress:
     def __init__(self, quiet: bool = False):
         terminal = sys.stderr is not None and sys.stderr.isatty()
         self.on = not quiet and terminal and find_spec("rich") is not None
-        self._steps = self._done = 0
 
     def __enter__(self) -> Progress:
         if self.on:
@@ -307,19 +306,6 @@ class Progress:
             self._line.update(
                 self._task, description=text, completed=done, total=of, refresh=True
             )
-
-    def begin(self, steps: int) -> None:
-        """Count so many steps, and time, from here."""
-        self._steps, self._done = steps, 0
-        if self.on:
-            self._line.reset(self._task, total=steps)
-
-    @contextmanager
-    def step(self, text: str) -> Iterator[None]:
-        """Show that a step is under way, which is done at the end of the block."""
-        self.show(text, self._done, self._steps)
-        yield
-        self._done += 1
 
     def reading(self, name: str) -> Callable[[int, int | None], None]:
         """What shows how many rows of a file are read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 from markupsafe import Markup, escape
 
@@ -43,11 +44,16 @@ def fit_page(result: FitResult) -> str:
     effects = model.effects(result.data.spread)
     kept = [name for name in effects if name not in {*model.left_out}]
     order = sorted(kept, key=lambda name: -max(map(abs, effects[name])))
-    filters = {
-        **{"number": number, "percent": percent, "whole": whole},
-        **{"points": output.points, "spread": output.spread},
-        **{"small_share": output.small_share, "options": _with_options},
-        **{"tell_left_out": tell_left_out, "tell_ending": tell_ending},
+    filters: dict[str, Callable] = {
+        "number": number,
+        "percent": percent,
+        "whole": whole,
+        "points": output.points,
+        "spread": output.spread,
+        "small_share": output.small_share,
+        "options": _with_options,
+        "tell_left_out": tell_left_out,
+        "tell_ending": tell_ending,
         "count_suspects": count_suspects,
         "sentence": lambda text: f"{text[0].upper()}{text[1:]}.",
         "listed": lambda names: listed(names, _SHOWN),
@@ -63,7 +69,7 @@ def fit_page(result: FitResult) -> str:
         infinite=math.inf,
         limit=_limit,
         critical=_critical(result.training.problems, result.uncertainty),
-        curves=found and found.radii and _noise_curves(found, result.uncertainty),
+        curves=found and _noise_curves(found, result.uncertainty),
         choice_curves=result.choice and _choice_curves(result.choice),
         chosen=result.choice and _chosen(result.choice),
         effects=effects,
@@ -172,20 +178,22 @@ def _chosen(choice: Choice) -> list[str]:
 
 def _critical(problems: list[ProblemFacts], noise: NoiseFacts) -> str:
     """Say what the critical radius is, of the class that is lost first."""
-    if any(problem.limits is None for problem in problems):
+    known = [(one, one.limits) for one in problems if one.limits is not None]
+    if len(known) < len(problems):
         return ""
-    lost = [problem for problem in problems if problem.limits[1] < math.inf]
+    lost = [(one, limits) for one, limits in known if limits[1] < math.inf]
     if not lost:
         return (
             "There is none: features without noise tell the classes apart, however "
             "large the noise of the others is."
         )
-    first, of = min(lost, key=lambda problem: problem.limits[0]), "It"
+    first, limits = min(lost, key=lambda pair: pair[1][0])
+    of = "It"
     if len(problems) > 1:
         of = f"For the class {first.class_}, the first to be lost, it"
     where = f"is {_limit(first, noise)[0]} {noise.unit}"
     if first.critical_factor is not None and not noise.per_row:
-        where += f", {_between(first.limits)} times the radius trained with"
+        where += f", {_between(limits)} times the radius trained with"
     return (
         f"{of} {where}. Noise of that size covers all that separates the classes, and "
         "the best model ignores the features. A radius should stay well below."
@@ -194,14 +202,14 @@ def _critical(problems: list[ProblemFacts], noise: NoiseFacts) -> str:
 
 def _limit(problem: ProblemFacts, noise: NoiseFacts) -> tuple[str, float | str]:
     """The critical radius of a problem, as it is shown and as it is sorted by."""
-    low, high = problem.limits
-    if high == math.inf:
+    limits = problem.limits
+    if limits is None or limits[1] == math.inf:
         return "none", "Infinity"
     if problem.critical_factor is None:
-        return _between(problem.limits), low
+        return _between(limits), limits[0]
     if noise.per_row:
-        return f"{_between(problem.limits)} × that of the row", low
-    return _between(problem.limits, noise.largest), low
+        return f"{_between(limits)} × that of the row", limits[0]
+    return _between(limits, noise.largest), limits[0]
 
 
 def _between(bounds: tuple[float, float], unit: float = 1.0) -> str:
@@ -219,9 +227,12 @@ def _figure(name, title, caption, draw, label, legend) -> Figure:
     return Figure(name, title, caption, [panel], legend, wide=True)
 
 
-def _noise_curves(found: Evaluation, noise: NoiseFacts) -> Figure:
+def _noise_curves(found: Evaluation, noise: NoiseFacts) -> Figure | None:
+    """Certified accuracies over the radius; None where nothing is certified."""
     radii, names = found.radii, list(found.called.values())
-    curves = [model.curve for model in found.models.values()]
+    curves = [model.curve for model in found.models.values() if model.curve is not None]
+    if radii is None:
+        return None
 
     def draw(axes) -> None:
         for (k, style), curve in zip(_LINES, curves, strict=False):

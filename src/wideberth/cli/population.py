@@ -14,16 +14,15 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from wideberth.cli.errors import UserError, blamed_on_data
-from wideberth.cli.evaluation import Contest, Held, tuned_Cs
+from wideberth.cli.evaluation import FoldAnswers, assign_folds, compare, tuned_Cs
 from wideberth.cli.options import FitOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.result import Choice, Evaluation
 from wideberth.cli.training import FEW_ROWS, FOLDS, fit_model, fold_count, measure
-from wideberth.cli.uncertainty import (
-    Uncertainty,
-)
+from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data.errors import quoted
+from wideberth.estimators.folds import Split
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.measurement.goodness import lacks
 
@@ -76,15 +75,17 @@ def misfit_of(model, names) -> str:
     """What a population lacks that the values have; empty where there is none."""
     if not isinstance(model, MeasuredSVC):
         return ""
-    return lacks(model.pipeline_.denoised_.features.misfit_, names)
+    return lacks(model._denoised.features.misfit_, names)
 
 
 def raw_weights(model: MeasuredSVC) -> tuple[np.ndarray, np.ndarray]:
     """Weights and intercepts of true values, in the units of the data."""
-    parts = model.pipeline_.denoised_
+    parts = model._denoised
     coef, intercept = parts.weights
-    origin = parts.before.transform(np.zeros((1, parts.linear.shape[1])))[0]
-    return coef @ parts.linear, intercept + coef @ origin
+    origin = np.zeros((1, parts.linear.shape[1]))
+    if parts.before is not None:
+        origin = parts.before.transform(origin)
+    return coef @ parts.linear, intercept + coef @ origin[0]
 
 
 def evaluate_measured(
@@ -95,32 +96,33 @@ def evaluate_measured(
     Gaps count as medians there. None where no folds are wanted, or some class has too
     few rows.
     """
-    contest = Contest.announced(options, rows.y)
-    if contest is None:
+    fold = assign_folds(options, rows.y)
+    if fold is None:
         return None
     X, y, cells = rows.X, rows.y, given.cells
     plain = replace(options, model="robust", missing="median", standardize=True)
     ignored = Uncertainty(0.0, "l2", "")
+    progress.show("tuning C of the ordinary SVM")
+    tuned = tuned_Cs(plain, ignored, rows, fold)
 
-    def own(train: np.ndarray, test: np.ndarray) -> tuple[Held, float]:
+    def models(split: Split) -> dict[str, FoldAnswers]:
+        train, test, weights = split.train, split.test, rows.weights_of(split.train)
         _check_values(X[train], rows)
         learnt, seen = (None, None) if cells is None else (cells[train], cells[test])
         model, choice, _ = fit_measured(
-            options, given, X[train], y[train], learnt, rows.weights_of(train)
+            options, given, X[train], y[train], learnt, weights
         )
         verdict = model.verdict(X[test], X_err=seen)
-        said = Held(verdict.label, sure=verdict.certain)
-        return said, choice.C if choice else options.one_C
+        found = {"measured": FoldAnswers(verdict.label, sure=verdict.certain)}
+        same = choice.C if choice else options.one_C
+        for name, C in {"ordinary": same, "tuned": tuned.Cs[split.number]}.items():
+            rival, *_ = fit_model(
+                plain.ordinary(C), ignored, X[train], y[train], 0.0, None, weights
+            )
+            found[name] = FoldAnswers(rival.predict(X[test]))
+        return found
 
-    def ordinary(C: float, train: np.ndarray, test: np.ndarray) -> Held:
-        asked, weights = plain.ordinary(C), rows.weights_of(train)
-        model, *_ = fit_model(asked, ignored, X[train], y[train], 0.0, None, weights)
-        return Held(model.predict(X[test]))
-
-    progress.show("tuning C of the ordinary SVM")
-    tuned = tuned_Cs(plain, ignored, rows, contest)
-    contest.hold("measured", own, ordinary, tuned, progress)
-    return contest.evaluated(None, tuned)
+    return compare(models, y, fold, measure(options), None, tuned, progress)
 
 
 def _check_values(X: np.ndarray, rows: PreparedRows) -> None:

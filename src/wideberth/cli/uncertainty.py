@@ -461,9 +461,9 @@ def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertaint
     default = radius_or_default(None, options.noise.shape if scales is None else noise)
     radius, unit, factors = one_radius(options, default)
     story = about if unit else _tell_radius(options, radius, about)
-    covering = options.confidence is not None and isinstance(noise, np.ndarray)
-    if scales is not None and covering and not (values or options.radius_column):
-        sure = options.confidence
+    sure, given = options.confidence, values or options.radius_column
+    covering = scales is not None and sure is not None and not given
+    if covering and isinstance(noise, np.ndarray):
         radius = float(radius_from_std(1.0, len(noise), confidence=sure, noise=noise))
         story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
     return Uncertainty(radius, noise, story, {}, unit, factors)

@@ -278,7 +278,7 @@ class DelimitedReader(Reader):
     def _rewritten(self, file: File) -> io.BufferedReader:
         """The rows of a file as UTF-8; where cells stand between blanks, with tabs."""
         lines = lines_of(_opened(file, self.form), file.name)
-        rows = itertools.islice(lines, self.layout.skipped, None)
+        rows: Iterator[str] = itertools.islice(lines, self.layout.skipped, None)
         if self.layout.delimiter == " ":
             rows = ("\t".join(line.split()) + "\n" for line in rows)
         return io.BufferedReader(_Stream(rows), _BLOCK)

@@ -107,7 +107,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         Standard errors of the slopes, valid without Gaussian assumptions on the
         scatter. NaN with more than 60 features, or with as many columns as rows.
     interval_scores_ : array
-        |residual| ÷ spread of rows that were left out, in ascending order; None
+        Size of the residual ÷ spread of rows left out, in ascending order; None
         without `cv`.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
