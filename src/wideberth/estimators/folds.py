@@ -171,7 +171,7 @@ def _follow(
         levels[along], data = grid[along], part
         levels["norm_penalties"] = part.unit * levels["norm_penalties"]
         if along != "radii":
-            data, levels["radii"] = part.at(levels["radii"][0]), [1.0]
+            data, levels["radii"] = part.at(levels["radii"][0]), np.ones(1)
         stated, y = data.stated(statement_of(search)), data.signs(positive)
         axes = read_levels(stated, **levels)
         found = follow(data.X, y, stated, part.unit * Cs, axes, options, proofs=False)

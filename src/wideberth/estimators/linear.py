@@ -232,7 +232,7 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
         if X_err is not None and not self._trained_with_errors:
             radius = radius_or_default(radius, self.noise, X_err)
         if radius is None:
-            radius = getattr(self, "best_estimator_", self).radius_
+            radius = vars(self).get("best_estimator_", self).radius_
             if radius is None:
                 raise ValueError(
                     "radius must be given: this model was trained with one radius per "

@@ -223,7 +223,7 @@ def _matrix(name: str, step, inputs: _Inputs):
     if kind in (SimpleImputer, MissingIndicator):
         if not is_missing(step.missing_values):
             _refuse(name, step, f"it treats {step.missing_values!r} as missing")
-        kept = [] if kind is MissingIndicator else _kept(step)
+        kept: list[int] = [] if kind is MissingIndicator else list(_kept(step))
         marks = inputs.through(step).shape[1] - len(kept)  # whether cells are missing
         return sp.vstack([eye[kept], sp.csr_array((marks, inputs.d))])
     if kind is FunctionTransformer and step.func is None:

@@ -578,7 +578,7 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
     given, in_memory = model._options, isinstance(data, TrainingRows)
     places = data.positives
     model.noise_, options = model._noise(), given.solving(model.tol)
-    starts = _starts(model, data) if given.warm_start and in_memory else None
+    starts = _starts(model, data) if given.warm_start else None
     seeds = check_random_state(given.random_state).randint(2**31, size=len(data.labels))
     train = data.trainer(statement_of(model))
     tasks = [
@@ -622,10 +622,10 @@ def _print_point(name: str, label, entry: dict) -> None:
     )
 
 
-def _starts(model, data: TrainingRows) -> list | None:
+def _starts(model, data: TrainingRows | TrainingChunks) -> list | None:
     """Solutions of the previous fit to start from, if it was of the same classes."""
-    if not hasattr(model, "support_"):  # never fitted, or to data in chunks
-        return None
+    if not hasattr(model, "support_") or not isinstance(data, TrainingRows):
+        return None  # never fitted, or in chunks
     coef, support = host(model.coef_), host(model.support_)
     same = np.array_equal(host(model.classes_), data.classes)
     if not same or coef.shape[1] != data.d:
@@ -651,8 +651,9 @@ def _keep(model, data, solutions: list[Solution]) -> None:
         vars(model).pop(name, None)
     if isinstance(data, TrainingRows):
         model.support_, model.dual_coef_ = _support(solutions, data)
-    if all(solution.descent for solution in solutions):
-        model.descent_ = [solution.descent.summary() for solution in solutions]
+    descents = [each.descent for each in solutions if each.descent is not None]
+    if len(descents) == len(solutions):
+        model.descent_ = [descent.summary() for descent in descents]
         if isinstance(data, TrainingRows):
             model.suspects_ = _suspects(model, data, solutions)
 
@@ -703,7 +704,7 @@ def _suspects(model, data: TrainingRows, solutions: list[Solution]) -> np.ndarra
     found["sample"], found["label"] = rows, y
     found["predicted"], found["distance"] = model.classes_[predicted], distance
     with np.errstate(divide="ignore", invalid="ignore"):
-        found["noises"] = distance / data.radii[rows]
+        found["noises"] = distance / np.asarray(data.radii)[rows]
     _, coef = every_class(values, model.coef_)
     # Those predicted otherwise; but w = 0 disbelieves nobody.
     found = found[np.any(coef[predicted] != coef[labels], axis=1)]
