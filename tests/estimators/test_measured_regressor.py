@@ -146,6 +146,24 @@ def test_a_constant_column_has_no_slope(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+def test_constant_columns_alone_leave_the_middle_of_y(loss):
+    _, y, _ = simulated(200)
+    model = MeasuredRegressor(loss).fit(np.ones((200, 2)), y)
+    assert not model.coef_.any()
+    assert not model.coef_std_.any()
+    middle = np.median(y) if loss == "absolute" else np.mean(y)
+    np.testing.assert_allclose(model.predict(np.ones((1, 2))), middle, atol=0.02)
+
+
+def test_a_target_that_is_mostly_one_number_is_fitted():
+    X, y, _ = simulated(200, error=0.0, gaps=0.0)
+    mostly_zero = np.where(np.arange(200) % 3 == 0, y, 0.0)
+    model = MeasuredRegressor("absolute").fit(X, mostly_zero)
+    np.testing.assert_allclose(model.coef_, 0, atol=1e-6)
+    assert np.isfinite(model.coef_std_).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
 def test_two_equal_columns_share_a_slope(loss):
     X, y, _ = simulated(200, error=0.0, gaps=0.0)
     model = MeasuredRegressor(loss).fit(np.column_stack((X, X[:, 0])), y)
@@ -222,6 +240,8 @@ def test_models_survive_a_pickle_and_route_errors():
     ("params", "given", "words"),
     [
         ({}, {"y_err": -1.0}, "y_err"),
+        ({}, {"y_err": 1e200}, r"y_err reaches 1e\+200"),
+        ({}, {"y_err": 1e-200}, "y_err reaches 1e-200"),
         ({}, {"X_err": -1.0}, "X_err"),
         ({"loss": "squared"}, {}, "loss"),
         ({"shrinkage": -1}, {}, "shrinkage"),

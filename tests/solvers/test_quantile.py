@@ -193,7 +193,7 @@ def test_a_free_intercept_takes_what_all_targets_share(tau):
     assert far.converged
 
 
-@pytest.mark.parametrize("value", [0.0, 3.0, -1e9, 1e-200])
+@pytest.mark.parametrize("value", [0.0, 3.0, -1e9, 1e-9])
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_constant_targets_are_solved(value, intercept):
     X, _, stated = draw(0, intercept=intercept)
@@ -201,6 +201,17 @@ def test_constant_targets_are_solved(value, intercept):
     assert found.converged
     if intercept == 0:
         assert found.b == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e150])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_nothing_is_claimed_that_float64_cannot_hold(unit, intercept):
+    X, t, stated = draw(0, intercept=intercept)
+    found = solve(X, unit * t, **stated, quiet=True)
+    certificate = found.certificate
+    assert found.converged <= bool(np.isfinite(certificate.bound))
+    if found.converged:
+        assert certificate.bound <= 1e-6 * certificate.scale < np.inf
 
 
 def test_a_perfect_fit_is_certified_relative_to_the_best_constant():

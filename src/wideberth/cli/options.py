@@ -361,7 +361,7 @@ class TableOptions:
     def _wrong_endings(self) -> Iterator[str]:
         """Names of results that promise another kind of file than is written."""
         for option, allowed in self._endings.items():
-            path = getattr(self, option, None)
+            path = getattr(self, option)
             ending = os.path.splitext(path or "")[1]
             if ending and ending.lower() not in allowed:
                 yield (
@@ -386,7 +386,7 @@ class TableOptions:
 
     def outputs(self) -> list[str | None]:
         """Files that are written, where they are asked for."""
-        return []
+        return [getattr(self, option) for option in self._endings]
 
     def check_inputs(self) -> None:
         """Refuse files that are not there, before anything is loaded to read them."""
@@ -650,9 +650,6 @@ class FitOptions(TrainingOptions):
         if self.data == "-":
             yield "--memory needs a file, which is read several times, not -."
 
-    def outputs(self) -> list[str | None]:
-        return [self.out, self.report, self.suspects]
-
     @property
     def measured(self) -> bool:
         return self.model == "measured"
@@ -715,9 +712,6 @@ examples:
         if len(varied) > 1:
             yield f"{' and '.join(varied)}: a path varies one of them; give one."
 
-    def outputs(self) -> list[str | None]:
-        return [self.out]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyOptions(TableOptions):
@@ -740,9 +734,6 @@ class ApplyOptions(TableOptions):
     def _inputs(self) -> Iterator[str]:
         yield self.model
         yield self.data
-
-    def outputs(self) -> list[str | None]:
-        return [self.out]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -801,9 +792,6 @@ examples:
     at: tuple[float, ...] = _option((), _RESULTS, "R,…", type=_numbers(_from_0))
 
     _endings = dict.fromkeys(("out", "curve"), (".csv", ".txt"))
-
-    def outputs(self) -> list[str | None]:
-        return [self.out, self.curve]
 
 
 @dataclass(frozen=True, kw_only=True)

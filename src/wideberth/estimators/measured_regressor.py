@@ -69,6 +69,8 @@ _MAX_ITER = 1000
 _C = 100.0
 #: Solutions of the absolute loss, each with the spreads of the one before.
 _ROUNDS = 3
+#: Errors of y whose squares are within the range of float64.
+_SQUARED = 1e-150, 1e150
 #: Most features whose standard errors are computed: a matrix of features⁴ numbers.
 _MOST_FEATURES = 60
 
@@ -105,7 +107,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         Standard errors of the slopes, valid without Gaussian assumptions on the
         scatter. NaN with more than 60 features, or with as many columns as rows.
     interval_scores_ : array
-        |residual| ÷ spread of rows that were left out, in ascending order; None
+        Size of the residual ÷ spread of rows left out, in ascending order; None
         without `cv`.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
@@ -170,6 +172,12 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         y = np.asarray(y, dtype=np.float64)
         refuse_empty_columns(X, getattr(self, "feature_names_in_", None))
         errors = check_per_sample(0.0 if y_err is None else y_err, len(y), "y_err")
+        largest = float(errors.max())
+        if largest and not _SQUARED[0] <= largest <= _SQUARED[1]:
+            raise ValueError(
+                f"y_err reaches {largest:.3g}, whose square is out of the range of "
+                "float64; give y and y_err in another unit."
+            )
         data = Targets(self._measurements(X, X_err), y, errors)
         line = MeasuredLine.fit(data, self.loss, self.shrinkage)
         if not line.converged:
@@ -365,7 +373,7 @@ class Targets:
 
 @dataclass(frozen=True)
 class MeasuredLine:
-    """A line in standard units: (t − origin)/unit = ⟨coef, (x − centre)/scale⟩ + …
+    """A line in standard units: (t − origin)/unit = ⟨coef, (x − centre)/scale⟩ + b.
 
     Columns that never vary are no part of the population; their slopes are 0.
     """
@@ -462,20 +470,21 @@ class MeasuredLine:
         n = len(data.y)
         if d > _MOST_FEATURES or n <= m + 1:
             return np.full(d, np.nan)
+        constant = self.loss == "gaussian" and not self.varies[-1]  # the target
+        if m == 0 or constant:
+            return np.zeros(d)
         centre = np.append(self.centre, self.origin)
         scale = np.append(self.scale, self.unit)
         part = data.joined().scaled(centre, scale).columns(self.varies)
         if self.loss == "absolute":
             moves = self._absolute_moves(data, part)
-        elif self.varies[-1]:
+        else:
             spread = self.population.covariances[0]
             # The gradient of w_j is that of ⟨a_j, Σ(−w, 1)⟩, a_j row j of Σ_xx⁻¹.
             a = np.pad(np.linalg.inv(spread[:m, :m]), ((0, 0), (0, 1)))
             b = np.append(-self.coef[self.varies[:-1]], 1.0)
             J = a[:, :, None] * b
-            moves = self._moves(part, np.zeros_like(a), J)
-        else:
-            return np.zeros(d)
+            moves = self._moves(part, np.zeros((m, m + 1)), J)
         std = np.sqrt(np.sum(moves**2, axis=0) * n / (n - m - 1))
         return self.unit * among(std, self.varies[:-1]) / self.scale
 

@@ -290,9 +290,11 @@ class Problem:
         """
         fold = replace(self.fold(self.weights >= 0).times(-share), n=0)
         changed = replace(self.hinges(share), folded=fold)._scaled()
+        if changed.least_scale > 0:
+            return changed
         # D of a constant y, 0 in exact arithmetic, is off by the square of that of d.
         resolved = fold.rounding * fold.rounding / PROVABLE
-        return replace(changed, least_scale=max(changed.least_scale, resolved))
+        return replace(changed, least_scale=resolved)
 
     def hinges(self, share: float) -> Problem:
         """Return the hinges of the quantile loss alone, without what is folded."""
