@@ -60,7 +60,7 @@ def run(options: CertifyOptions) -> int:
             columns = (summary["curve"][heading] for heading in headings)
             text = output.table_text(headings, zip(*columns, strict=True))
             files.append((options.curve, text))
-        output.deliver(options, lines, summary, words, files)
+        lines.deliver("predictions", summary, words, files)
     return 0
 
 

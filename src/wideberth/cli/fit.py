@@ -257,25 +257,22 @@ def _in_words(
 
 def _compared(found: Evaluation, noise: NoiseFacts) -> TextTable:
     """Accuracies of all models, and what this one is ahead of each."""
-    noisy = noise.asked is not None
-    kinds = ["accuracy", *(["certified"] if noisy else [])]
-    headings = ["", "as measured", "difference", "worst noise", "difference"]
-
-    def line(name: str, called: str) -> list[str]:
-        own, ahead = found.models[name], found.gains.get(name)
-        cells = [called.removeprefix("ordinary ")]  # a terminal is narrow
-        for kind in kinds:
-            gain = "" if ahead is None else output.points(getattr(ahead, kind))
-            cells += [output.spread(getattr(own, kind)).removesuffix(" %"), gain]
-        return cells
-
-    lines = [line(name, called) for name, called in found.called.items()]
+    kinds = {"accuracy": "as measured", "certified": "worst noise"}
+    if noise.asked is None:
+        del kinds["certified"]
+    called = found.called
+    narrow = (name.removeprefix("ordinary ") for name in called.values())
+    headings, columns = [""], [[*narrow, "guessing"]]
     guess = output.percent(found.majority).removesuffix(" %")
-    lines.append(["guessing", *[guess, ""] * len(kinds)])
-    kept = (
-        [0, 1, 2, 3, 4][: len(lines[0])] if found.gains else [0, 1, 3][: 1 + len(kinds)]
-    )
-    return TextTable([headings[k] for k in kept], [[o[k] for k in kept] for o in lines])
+    for kind, heading in kinds.items():
+        shares = (getattr(found.models[name], kind) for name in called)
+        headings.append(heading)
+        columns.append([output.spread(s).removesuffix(" %") for s in shares] + [guess])
+        if found.gains:
+            gains = (getattr(found.gains.get(name), kind, None) for name in called)
+            headings.append("difference")
+            columns.append([output.points(g) if g else "" for g in gains] + [""])
+    return TextTable(headings, [list(row) for row in zip(*columns, strict=True)])
 
 
 def _how_compared(found: Evaluation, noise: NoiseFacts) -> str:

@@ -146,12 +146,15 @@ def write_json(result: object) -> None:
 class Lines:
     """A table whose rows come a few at a time, to be delivered once all are there.
 
-    It waits in memory while it is small, and in a temporary file from then on.
+    It is CSV, in memory while it is small and in a temporary file from then on; or part
+    of JSON, where --json is given and no file is to hold it.
     """
 
     def __init__(self, options):
         self.options = options
-        self.told: list[dict] = []  # for JSON
+        self._records: list[dict] | None = None
+        if options.json and not options.out:
+            self._records = []
         self._stream = tempfile.SpooledTemporaryFile(_SMALL)  # noqa: SIM115
         self._begun = False
 
@@ -161,50 +164,42 @@ class Lines:
     def __exit__(self, *_) -> None:
         self._stream.close()
 
-    @property
-    def as_csv(self) -> bool:
-        """Whether the table is written as CSV, and not as part of JSON."""
-        return bool(self.options.out or not self.options.json)
-
     def add(self, headings: Sequence[str], columns: Sequence[Iterable]) -> None:
         """Take in further rows, given by columns."""
         rows = zip(*columns, strict=True)
-        if self.as_csv:
+        if self._records is None:
             text = table_text([] if self._begun else headings, rows)
             self._stream.write(_encoded(text))
             self._begun = True
+            return
+        for row in rows:
+            plain = [None if value in (math.inf, -math.inf) else value for value in row]
+            self._records.append(dict(zip(headings, plain, strict=True)))
+
+    def deliver(
+        self,
+        name: str,
+        summary: dict,
+        words: str = "",
+        files: Sequence[tuple[str, Content]] = (),
+    ) -> None:
+        """Write the table, and files beside it, where the options want them.
+
+        Where a file holds it, `words` are for people. JSON is the summary, with the
+        table under its name if no file holds it; null is infinity there, or no answer.
+        """
+        out = self.options.out
+        if self._records is None:
+            self._stream.seek(0)
+            files = [*files, (out or "-", self._stream)]
         else:
-            self.told += records(headings, rows)
-
-    def content(self) -> IO[bytes]:
-        """All of it, from the start."""
-        self._stream.seek(0)
-        return self._stream
-
-
-def deliver(
-    options,
-    lines: Lines,
-    summary: dict,
-    words: str = "",
-    files: Sequence[tuple[str, Content]] = (),
-    name: str | None = "predictions",
-) -> None:
-    """Write a table, and files beside it, where the options of a command want them.
-
-    Where a file holds it, `words` are for people. With --json the summary is printed,
-    and has the table under its name if no file holds it.
-    """
-    if lines.as_csv:
-        files = [*files, (options.out or "-", lines.content())]
-    # Files first: standard output cannot be taken back.
-    write_all(sorted(files, key=lambda file: file[0] == "-"), options.force)
-    if options.json:
-        if name and not options.out:
-            summary[name] = lines.told
-        write_json(summary)
-    elif words and options.out not in (None, "-"):
-        say(words)
+            summary[name] = self._records
+        # Files first: standard output cannot be taken back.
+        write_all(sorted(files, key=lambda file: file[0] == "-"), self.options.force)
+        if self.options.json:
+            write_json(summary)
+        elif words and out not in (None, "-"):
+            say(words)
 
 
 def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:
@@ -216,13 +211,6 @@ def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:
     for row in rows:
         writer.writerow([str(v).lower() if v.__class__ is bool else v for v in row])
     return stream.getvalue()
-
-
-def records(headings: Sequence[str], rows: Iterable[Sequence]) -> list[dict]:
-    """Return a table for JSON, where null stands for infinity as for no answer."""
-    infinite = (math.inf, -math.inf)
-    plain = ([None if value in infinite else value for value in row] for row in rows)
-    return [dict(zip(headings, row, strict=True)) for row in plain]
 
 
 def say(text: str) -> None:

@@ -28,11 +28,10 @@ def run(options: PathOptions, opened: Opened) -> int:
     with output.Progress(options.json) as progress:
         headings, lines = _table(options, opened, progress)
     proven = all(line[headings.index("converged")] for line in lines)
-    summary = {"proven": proven, "path": output.records(headings, lines)}
     words = f"{counted(len(lines), 'model')} written to {options.out}"
     with output.Lines(options) as table:
         table.add(headings, list(zip(*lines, strict=True)))
-        output.deliver(options, table, summary, words, name=None)
+        table.deliver("path", {"proven": proven}, words)
     return 0 if proven else 3
 
 

@@ -36,7 +36,7 @@ def run(options: PredictOptions) -> int:
                 applied.add_scores(model, scored)
             lines.add(applied.headings, applied.columns)
             applied.count(summary, "predicted")
-        output.deliver(options, lines, summary)
+        lines.deliver("predictions", summary)
     return 0
 
 
