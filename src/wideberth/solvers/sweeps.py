@@ -293,7 +293,8 @@ class Ascent:
         control.steps += math.ceil(visited / rows.n)
         rows.passes.add(int(visited))
         self.gap = sweeps.told_gap
-        if sweeps.gap <= self.goal * self.scale:
+        near = sweeps.gap <= self.goal * self.scale
+        if near and self.best.found is None:  # as a rule this is the end
             return True
         if self.full.intercept is not None:
             sweeps.penalise(*self._proximal())
@@ -307,10 +308,11 @@ class Ascent:
         else:
             epochs = 0
         self.pace.note(cost(entries, visited), sweeps.epochs - epochs, self.gap, ahead)
-        value = sweeps.value
-        nearly = Certificate(value + self.gap, value, 0.0)
-        control.record(self.full.rows.passes.count, nearly, self.screener.counts)
-        return False
+        if not near:
+            value = sweeps.value
+            nearly = Certificate(value + self.gap, value, 0.0)
+            control.record(self.full.rows.passes.count, nearly, self.screener.counts)
+        return near
 
     # -- certificates ------------------------------------------------------------------
 
