@@ -367,12 +367,17 @@ def examine_seeds(seeds: range) -> dict[tuple[str, str], Counter]:
 
 def examine_measured(seeds: range) -> dict[tuple[str, str], Counter]:
     """Examine a batch of random problems with a set per sample."""
+    return _examine_drawn(seeds, random_measured, 13)
+
+
+def _examine_drawn(seeds: range, draw, salt: int) -> dict[tuple[str, str], Counter]:
+    """Examine the problems that `draw` makes of seeds; carry one in four of them."""
     total: dict[tuple[str, str], Counter] = {}
     for seed in seeds:
-        rng = np.random.default_rng([seed, 13])
+        rng = np.random.default_rng([seed, salt])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NullModelWarning)
-            reference = Reference(random_measured(seed, rng))
+            reference = Reference(draw(seed, rng))
             merge(total, examine(reference, rng))
             if rng.integers(4) == 0 and reference.exact:
                 merge(total, examine_carried(reference, rng))
@@ -410,16 +415,7 @@ def random_quantile(seed: int, rng) -> Problem:
 
 def examine_quantiles(seeds: range) -> dict[tuple[str, str], Counter]:
     """Examine a batch of random quantile regressions."""
-    total: dict[tuple[str, str], Counter] = {}
-    for seed in seeds:
-        rng = np.random.default_rng([seed, 17])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NullModelWarning)
-            reference = Reference(random_quantile(seed, rng))
-            merge(total, examine(reference, rng))
-            if rng.integers(4) == 0 and reference.exact:
-                merge(total, examine_carried(reference, rng))
-    return total
+    return _examine_drawn(seeds, random_quantile, 17)
 
 
 def examine_paper(configuration) -> dict[tuple[str, str], Counter]:

@@ -481,7 +481,8 @@ def label_values(texts: Collection[str], n: int, target: str) -> dict[str, Any]:
         raise UserError(
             f"the target column {quoted(target)} holds {len(distinct)} different "
             f"values in {n} rows ({listed(distinct, 3)}); it must hold a class, not a "
-            "measurement or an identifier."
+            "measurement or an identifier. Numbers are predicted in Python: "
+            "wideberth.RobustLinearRegressor."
         )
     return values
 
