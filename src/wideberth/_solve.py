@@ -286,7 +286,7 @@ def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solu
             kink = problem.folded is not None and not problem.noise.proportional
             known = null_pair(problem) if kink or presolved.cut is not None else None
         first: Solve = partial(chosen.solve, start=start)
-        found = prove(problem, control, known, first)
+        found = presolved.held(problem, prove(problem, control, known, first))
         return _solution(presolved, control, found)
 
 

@@ -1,5 +1,7 @@
 """Robust quantile regression (theory §15), held against its definition and the oracle."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -191,6 +193,32 @@ def test_a_free_intercept_takes_what_all_targets_share(tau):
     assert far.b - 2.0**30 == pytest.approx(one.b, abs=1e-4)
     assert far.primal == pytest.approx(one.primal, rel=1e-6)
     assert far.converged
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-9])
+@pytest.mark.parametrize("shift", [1e6, 1e12, 2.0**40])
+def test_what_is_certified_is_the_model_that_is_returned(shift, tol):
+    X, t, stated = draw(4)
+    t = np.round(2**10 * t) / 2**10 + shift
+    found = solve(X, t, **stated | {"radius": 0.0}, tol=tol, quiet=True)
+    weight, w = Fraction(stated["C"]), [Fraction(x) for x in found.w]
+    losses = [
+        abs(
+            Fraction(y)
+            - Fraction(found.b)
+            - sum(map(Fraction.__mul__, w, map(Fraction, x)))
+        )
+        / 2
+        for x, y in zip(X.tolist(), t.tolist(), strict=True)
+    ]
+    exact = sum(x * x for x in w) / 2 + weight * sum(losses)
+    assert abs(exact - Fraction(found.primal)) <= Fraction(found.certificate.rounding)
+
+
+def test_a_target_that_would_be_rounded_is_not_shifted():
+    X, _, stated = draw(0, n=5)
+    targets = np.array([-1.0, -0.5, 1e-20, 0.5, 1.0])
+    assert build_problem(X, targets, Statement(**stated)).shift == 0.0
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0, -1e9, 1e-9])

@@ -45,7 +45,7 @@ from wideberth.noise import as_shape
 from wideberth.noise.reading import errors_beside, in_order_of
 from wideberth.noise.sets import Sets
 from wideberth.problem.arrays import host
-from wideberth.problem.certificate import PROVABLE, Certificate
+from wideberth.problem.certificate import PROVABLE, Certificate, Pair
 from wideberth.problem.labels import check_labels
 from wideberth.problem.limits import EPS, power_of_two
 from wideberth.problem.merge import Merged, merge_equal_rows
@@ -123,6 +123,14 @@ class Presolved:
     def intercept(self, b: float) -> float:
         """An intercept as given."""
         return b * self.kappa + self.shift
+
+    def held(self, problem: Problem, found: Pair) -> Pair:
+        """The pair at the intercept as it is given, which a `shift` may round."""
+        point = found.point
+        b = (self.intercept(point.b) - self.shift) / self.kappa
+        if b == point.b or not self.shift:
+            return found
+        return Pair(problem.at(point.w, b, point.margins), found.dual, found.status)
 
     def weights(self, w: np.ndarray) -> np.ndarray:
         """Weights of the features as given."""
@@ -299,7 +307,9 @@ def _centred(problem: Problem) -> tuple[Problem, float]:
         return problem, 0.0
     middle = float(np.median(problem.m))
     targets = problem.m - middle
-    if not np.array_equal(targets + middle, problem.m):
+    moved = targets - problem.m  # −middle, but for rounding (Knuth's TwoSum)
+    error = (problem.m - (targets - moved)) - (middle + moved)
+    if error.any():
         return problem, 0.0
     return replace(problem, m=targets), middle * float(problem.y[0])
 

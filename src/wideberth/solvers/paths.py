@@ -175,7 +175,8 @@ class Sequence:
                 decided = decided if known else None
         if known is None:
             first = partial(self._solve, start=start, decided=decided)
-        outcome = control.judge(prove(problem, control, known, first))
+        found = self.units.held(problem, prove(problem, control, known, first))
+        outcome = control.judge(found)
         self.starts.accept(outcome, C, start, control.rows_needed)
         spent = problem.rows.passes.count - passes
         return self._found(problem, outcome, decided, control, spent)
