@@ -24,7 +24,10 @@ from commands import as_csv, run, through_file
 from wideberth import (
     Box,
     CrossPolytope,
+    MeasuredRegressor,
     MeasuredSVC,
+    RobustLinearRegressor,
+    RobustLinearRegressorCV,
     RobustLinearSVC,
     TrueFeatures,
 )
@@ -41,6 +44,7 @@ X = RNG.normal(size=(N, 4)) * [1, 2, 10, 0.1]
 TWO = X[:, 0] + 0.1 * X[:, 2] > 0
 THREE = TWO.astype(int) + (X[:, 1] > 1)
 ERRORS = RNG.uniform(0.01, 0.1, size=X.shape) * [1, 2, 10, 0.1]
+NUMBERS = X @ [1.0, -1.0, 0.3, 5.0] + 0.5 * RNG.standard_t(3, size=N)
 HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
 
 
@@ -109,13 +113,28 @@ POPULATIONS = {
     "one Gaussian": lambda: MeasuredSVC(n_components=1).fit(HOLES, TWO, X_err=ERRORS),
     "chosen": lambda: MeasuredSVC(cv=3, Cs=(0.1, 1)).fit(X, TWO),
 }
+LAD = RobustLinearRegressor
+REGRESSIONS = {
+    "median": lambda: LAD(radius=0.1).fit(X, NUMBERS),
+    "upper quantile": lambda: LAD(0.9, radius=0.1, noise="linf").fit(X, NUMBERS),
+    "numbers, error bars": lambda: LAD(0.3).fit(X, NUMBERS, X_err=ERRORS),
+    "numbers, scaler": lambda: pipeline(
+        PreparedNumbers(fill=True),
+        StandardScaler(),
+        LAD(noise=Box(0.1 * X.std(axis=0))),
+    ).fit(HOLES, NUMBERS),
+    "line": lambda: MeasuredRegressor().fit(HOLES, NUMBERS, X_err=ERRORS, y_err=0.1),
+    "line without intervals": lambda: MeasuredRegressor("absolute", cv=None).fit(
+        X, NUMBERS
+    ),
+}
 
 
 @cache
 def fitted(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return (MODELS | POPULATIONS)[name]()
+        return (MODELS | POPULATIONS | REGRESSIONS)[name]()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -155,13 +174,28 @@ def test_a_population_comes_back_to_the_last_bit(name):
     assert back.coef_ is whole[-1].coef_
 
 
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_a_regression_comes_back_to_the_last_bit(name):
+    model = fitted(name)
+    back = through_file(model)
+    same(back, model)
+    asked = {"X_err": ERRORS} if name in ("line", "numbers, error bars") else {}
+    same(back.predict(X, **asked), model.predict(X, **asked))
+    if name == "line":
+        same(back.predict_interval(X, ERRORS), model.predict_interval(X, ERRORS))
+        same(back.remeasure(HOLES, ERRORS), model.remeasure(HOLES, ERRORS))
+    elif "line" not in name:
+        there, here = (m.prediction_range(X, **asked) for m in (back, model))
+        same(there, here)
+
+
 def test_true_features_by_themselves_come_back():
     model = TrueFeatures(n_components=1).fit(HOLES, X_err=ERRORS)
     same(through_file(model), model)
 
 
 def test_the_same_model_has_the_same_bytes():
-    for model in map(fitted, (*MODELS, *POPULATIONS)):
+    for model in map(fitted, (*MODELS, *POPULATIONS, *REGRESSIONS)):
         data = dumps({"model": model})
         assert dumps(loads(data)) == data == dumps({"model": model})
 
@@ -204,6 +238,7 @@ def test_plain_values_come_back(value):
             "no RandomState",
         ),
         (MeasuredSVC(cv=StratifiedKFold(3)), "no StratifiedKFold"),
+        (RobustLinearRegressorCV(), "store its best_estimator_, or the search with"),
     ],
 )
 def test_what_a_file_has_no_place_for_is_named(model, said):
@@ -301,18 +336,37 @@ def test_a_model_that_was_read_goes_to_onnx(tables):
 STORED = Path(__file__).with_name("models")
 
 
-@pytest.mark.parametrize(
-    "file", sorted(STORED.glob("*.wideberth")), ids=lambda f: f.stem
-)
-def test_files_of_version_1_are_read(file):
-    """Never write these files anew: models that people have stored are like them."""
-    known = json.loads(file.with_suffix(".json").read_text())
-    stored = open_model(file)
+def stored_model(name):
+    """A stored file, what is known of it, and rows with their errors.
+
+    Never write these files anew: models that people have stored are like them.
+    """
+    known = json.loads((STORED / f"{name}.json").read_text())
+    stored = open_model(STORED / f"{name}.wideberth")
     assert list(stored.columns.features) == known["features"]
-    assert stored.classes.tolist() == known["classes"]
     assert (stored.target, stored.radius) == (known["target"], known["radius"])
     rows = np.array(known["rows"], dtype=float)
     errors = None if known["errors"] is None else np.array(known["errors"])
+    return stored, known, rows, errors
+
+
+@pytest.mark.parametrize("name", ["median", "line"])
+def test_regressions_of_version_1_are_read(name):
+    stored, known, rows, errors = stored_model(name)
+    model, close = stored.pipeline, {"rtol": 1e-9, "atol": 1e-12}
+    assert stored.predicts_numbers
+    np.testing.assert_allclose(model.predict(rows, errors), known["predicted"], **close)
+    if name == "line":
+        ranges = model.predict_interval(rows, errors, coverage=0.8)
+    else:
+        ranges = model.prediction_range(rows)
+    np.testing.assert_allclose(ranges, known["ranges"], **close)
+
+
+@pytest.mark.parametrize("name", ["categories", "population", "scaled"])
+def test_files_of_version_1_are_read(name):
+    stored, known, rows, errors = stored_model(name)
+    assert stored.classes.tolist() == known["classes"]
     model, close = stored.pipeline, {"rtol": 1e-9, "atol": 1e-12}
     assert model.predict(rows, errors).tolist() == known["predicted"]
     scores = model.decision_function(rows, errors)
@@ -330,8 +384,9 @@ def test_files_of_version_1_are_read(file):
         assert svc.suspects_["sample"].tolist() == known["suspects"]
 
 
-def test_there_are_files_of_version_1():
-    assert len(list(STORED.glob("*.wideberth"))) == 3
+def test_every_stored_file_is_read_by_a_test():
+    stored = {file.stem for file in STORED.glob("*.wideberth")}
+    assert stored == {"categories", "line", "median", "population", "scaled"}
 
 
 # -- files from elsewhere --------------------------------------------------------------
@@ -474,6 +529,18 @@ def test_indices_that_lead_astray_are_refused(whole, tmp_path, part, astray):
     name = tree["pipeline"]["linear_map"][part]["$array"]
     spoilt = parts | {name: npy(np.array(astray, dtype=np.int32))}
     assert refusal(packed(spoilt), tmp_path).startswith("is damaged")
+
+
+@pytest.mark.parametrize("part", ["means", "covariances", "coef", "varies", "scale"])
+def test_lines_of_other_features_are_refused(tmp_path, part):
+    """Compiled code would read beyond their end."""
+    parts = members((STORED / "line.wideberth").read_bytes())
+    line = json.loads(parts["model.json"])["pipeline"]["_line"]
+    name = (line | line["population"])[part]["$array"]
+    array = np.load(io.BytesIO(parts[name]))
+    for spoilt in (array[..., :2], np.zeros_like(array, shape=(1, 0, 0))):
+        data = packed(parts | {name: npy(np.ascontiguousarray(spoilt))})
+        assert refusal(data, tmp_path).startswith("is damaged")
 
 
 @pytest.mark.parametrize("part", ["means", "covariances"])

@@ -15,15 +15,17 @@ from wideberth.cli.model_file import MAGIC, Unreadable, dumps, loads
 from wideberth.cli.prepare import Columns
 from wideberth.cli.uncertainty import ErrorColumns
 from wideberth.estimators import RobustLinearSVC
+from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
+from wideberth.estimators.regressor import RobustLinearRegressor
 
 
 @dataclass
 class Model:
     """A fitted pipeline, and what it takes to feed it from a table."""
 
-    pipeline: RobustPipeline | MeasuredSVC
+    pipeline: RobustPipeline | MeasuredSVC | MeasuredRegressor
     columns: Columns
     target: str
     radius_column: str | None  # that held each row's radius in training
@@ -37,15 +39,25 @@ class Model:
         return isinstance(self.pipeline, MeasuredSVC)
 
     @property
+    def predicts_numbers(self) -> bool:
+        """Whether it is a regression."""
+        last = self.pipeline
+        if isinstance(last, RobustPipeline):
+            last = last[-1]
+        return isinstance(last, (RobustLinearRegressor, MeasuredRegressor))
+
+    @property
     def fills_gaps(self) -> bool:
         """Whether rows may lack values."""
-        if isinstance(self.pipeline, MeasuredSVC):
+        if isinstance(self.pipeline, (MeasuredSVC, MeasuredRegressor)):
             return True
         return any(getattr(step, "fill", False) for _, step in self.pipeline.steps)
 
     @property
     def radius(self) -> float | None:
-        """The one radius trained with; None where rows had their own."""
+        """The one radius trained with; None where rows had their own, or none."""
+        if isinstance(self.pipeline, MeasuredRegressor):
+            return None
         return classifier_of(self.pipeline).radius_
 
     @property
@@ -129,9 +141,9 @@ def open_model(path: str | Path) -> Model:
 def _read(content: dict) -> Model:
     """The model, once it has answered for two rows as it will have to for all."""
     pipeline, errors = content["pipeline"], content["errors"]
-    measured = isinstance(pipeline, MeasuredSVC)
-    whole = pipeline.pipeline_ if measured else pipeline
-    if not isinstance(whole, RobustPipeline):
+    measured = isinstance(pipeline, (MeasuredSVC, MeasuredRegressor))
+    whole = pipeline.pipeline_ if isinstance(pipeline, MeasuredSVC) else pipeline
+    if not isinstance(whole, (RobustPipeline, MeasuredRegressor)):
         raise ValueError
     columns = Columns(
         tuple(map(str, content["numeric"])),
@@ -155,23 +167,60 @@ def _read(content: dict) -> Model:
         errors if errors is None else ErrorColumns.read(errors, columns, measured),
         dict(content["origin"]),
     )
-    rows = np.zeros((2, len(columns.features)))
-    exact = None if errors is None else np.zeros_like(rows)
-    scores = () if len(model.classes) == 2 else (len(model.classes),)
     sound = (
         (model.radius is None or 0 <= model.radius < np.inf)
         and 0 <= model.radius_factor < np.inf
-        and whole[-1].intercept_.shape == (scores or (1,))
-        and pipeline.decision_function(rows, exact).shape == (2, *scores)
-        and pipeline.predict(rows, exact).shape == (2,)
+        and (_sound_numbers if model.predicts_numbers else _sound_classes)(model)
     )
-    if measured:
-        sound = sound and np.all(pipeline.verdict(rows, exact).chance <= 1)
-    else:
-        sound = sound and (
-            pipeline.linear_map_.shape[1] == rows.shape[1]
-            and pipeline.certified_radius(rows, exact).shape == (2,)
-        )
     if not sound:
         raise ValueError
     return model
+
+
+def _two_rows(model: Model) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows of zeros and their errors, where the model asks for any."""
+    rows = np.zeros((2, len(model.columns.features)))
+    return rows, None if model.errors is None else np.zeros_like(rows)
+
+
+def _sound_classes(model: Model) -> bool:
+    """Whether a classifier answers for two rows."""
+    pipeline, (rows, exact) = model.pipeline, _two_rows(model)
+    scores = () if len(model.classes) == 2 else (len(model.classes),)
+    sound = (
+        classifier_of(pipeline).intercept_.shape == (scores or (1,))
+        and pipeline.decision_function(rows, exact).shape == (2, *scores)
+        and pipeline.predict(rows, exact).shape == (2,)
+    )
+    if isinstance(pipeline, MeasuredSVC):
+        return sound and bool(np.all(pipeline.verdict(rows, exact).chance <= 1))
+    return (
+        sound
+        and pipeline.linear_map_ is not None
+        and pipeline.linear_map_.shape[1] == rows.shape[1]
+        and pipeline.certified_radius(rows, exact).shape == (2,)
+    )
+
+
+def _sound_numbers(model: Model) -> bool:
+    """Whether a regression answers for two rows."""
+    pipeline, (rows, exact) = model.pipeline, _two_rows(model)
+    if isinstance(pipeline, MeasuredRegressor):
+        scores = pipeline.interval_scores_
+        found = pipeline.predict(rows, exact, return_std=True)
+        return (
+            pipeline.coef_.shape == pipeline.coef_std_.shape == rows.shape[1:]
+            and all(np.isfinite(part).all() and part.shape == (2,) for part in found)
+            and len(pipeline.remeasure(rows, exact)[0]) == 2
+            and (scores is None or (np.sort(scores) == scores).all())
+        )
+    last = pipeline[-1]
+    ranges = pipeline.prediction_range(rows, X_err=exact, radius=last.radius_ or 0.0)
+    return (
+        isinstance(last.intercept_, float)
+        and last.target_scale_ > 0
+        and pipeline.linear_map_ is not None
+        and pipeline.linear_map_.shape[1] == rows.shape[1]
+        and pipeline.predict(rows, exact).shape == (2,)
+        and ranges.shape == (2, 2)
+    )

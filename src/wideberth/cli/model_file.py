@@ -41,8 +41,11 @@ from wideberth.cli.prepare import PreparedNumbers
 from wideberth.data.arrays import checked_sparse
 from wideberth.data.errors import quoted
 from wideberth.estimators.denoised import Denoised, place_of_features
+from wideberth.estimators.linear import LinearModel
+from wideberth.estimators.measured_regressor import MeasuredLine, MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
+from wideberth.estimators.regressor import RobustLinearRegressor
 from wideberth.estimators.spread_calibration import SpreadCalibration
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.measurement.population import Population
@@ -132,10 +135,12 @@ class _Pipelines(_Kind):
 
     def built(self, attributes: dict) -> RobustPipeline:
         steps = attributes["steps"]
-        *ahead, classifier = [step for _, step in steps]
-        sound = isinstance(classifier, RobustLinearSVC) and all(
-            isinstance(step, (StandardScaler, PreparedNumbers, TrueFeatures))
-            for step in ahead
+        *ahead, last = [step for _, step in steps]
+        known: tuple[type, ...] = (StandardScaler, PreparedNumbers)
+        if isinstance(last, RobustLinearSVC):
+            known += (TrueFeatures,)
+        sound = isinstance(last, (RobustLinearSVC, RobustLinearRegressor)) and all(
+            isinstance(step, known) for step in ahead
         )
         if not sound:  # pipelines within pipelines could take forever
             raise ValueError
@@ -144,9 +149,26 @@ class _Pipelines(_Kind):
         made.chain_ = made.denoised_ = None
         if (k := place_of_features(steps)) is not None:
             before = Pipeline(steps[:k]) if k else None
-            parts = Denoised(before, made.linear_map_, steps[k][1], classifier)
+            parts = Denoised(before, made.linear_map_, steps[k][1], last)
             made.linear_map_, made.denoised_ = None, parts
         return made
+
+
+def _line(**attributes) -> MeasuredLine:
+    """A line whose arrays are as long as its features say."""
+    line = MeasuredLine(**attributes)
+    d, m = len(line.coef), int(line.varies.sum())
+    sound = (
+        line.varies.dtype == bool
+        and (line.varies.shape, line.coef.shape) == ((d + 1,), (d,))
+        and line.centre.shape == line.scale.shape == (d,)
+        and line.population.means.shape == (1, m)
+        and line.population.covariances.shape == (1, m, m)
+        and line.scatter >= 0
+    )
+    if not sound:
+        raise ValueError
+    return line
 
 
 _KINDS: dict[str, _Kind] = {
@@ -160,6 +182,18 @@ _KINDS: dict[str, _Kind] = {
         MeasuredSVC,
         "classes_ C_ radius_ cv_scores_ calibration_ pipeline_ coef_ intercept_ "
         "n_iter_ _measured",
+    ),
+    "RobustLinearRegressor": _estimator(
+        RobustLinearRegressor,
+        "coef_ intercept_ target_scale_ objective_ dual_gap_ relative_gap_ converged_ "
+        "n_iter_ noise_ error_shape_ radius_",
+    ),
+    "MeasuredRegressor": _estimator(
+        MeasuredRegressor,
+        "coef_ intercept_ scatter_ coef_std_ interval_scores_ _line _measured",
+    ),
+    "MeasuredLine": _Kind(
+        MeasuredLine, [each.name for each in fields(MeasuredLine)], (), _line
     ),
     "TrueFeatures": _estimator(
         TrueFeatures,
@@ -232,9 +266,10 @@ class _Encoder:
         for name, kind in _KINDS.items():
             if type(value) is kind.cls:
                 return {"$kind": name, **self.tree(kind.described(value))}
-        raise UserError(
-            f"a model file holds no {type(value).__name__}; store it with joblib."
-        )
+        way = "store it with joblib"
+        if isinstance(value, LinearModel):  # a search, which holds functions
+            way = "store its best_estimator_, or the search with joblib"
+        raise UserError(f"a model file holds no {type(value).__name__}; {way}.")
 
     def _list(self, values: Iterable) -> list:
         return [self.tree(each) for each in values]
