@@ -2,23 +2,32 @@
 
 `register_onnx()` teaches skl2onnx the estimators of this package; after that
 `skl2onnx.to_onnx(model, X[:1])` works on a model alone and within pipelines. The graph
-has two outputs: `label`, and `scores` of shape (n, 1) for two classes or (n, classes),
-the values of `decision_function`. float32 and float64 inputs keep their precision.
-Error bars are for training and certificates, and no part of the graph.
+of a classifier has two outputs: `label`, and `scores` of shape (n, 1) for two classes
+or (n, classes), the values of `decision_function`. That of a regressor has one output,
+`variable` of shape (n, 1), like those of scikit-learn's regressors. float32 and float64
+inputs keep their precision. Error bars are for training and certificates, and no part
+of the graph.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from wideberth.estimators import MeasuredSVC, RobustLinearSVC, RobustLinearSVCCV
+from wideberth.estimators import (
+    MeasuredRegressor,
+    MeasuredSVC,
+    RobustLinearRegressor,
+    RobustLinearRegressorCV,
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+)
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.measurement import TrueFeatures
 from wideberth.problem.arrays import host
 
 
 def register_onnx() -> None:
-    """Make skl2onnx convert `RobustLinearSVC`, `RobustLinearSVCCV` and pipelines."""
+    """Make skl2onnx convert linear models, their searches and robust pipelines."""
     try:
         from skl2onnx import update_registered_converter, update_registered_parser
     except ImportError as error:
@@ -34,22 +43,49 @@ def register_onnx() -> None:
             parser=_declare_outputs,
             options={"zipmap": [True, False], "nocl": [True, False]},
         )
+    for regressor in (RobustLinearRegressor, RobustLinearRegressorCV):
+        update_registered_converter(
+            regressor,
+            f"Wideberth{regressor.__name__}",
+            _set_number_type,
+            _convert_number,
+            parser=_declare_number,
+        )
     update_registered_parser(RobustPipeline, _parse_steps)
-    for kind in (MeasuredSVC, TrueFeatures):
+    for kind in (MeasuredSVC, MeasuredRegressor, TrueFeatures):
         update_registered_parser(kind, _refuse_posteriors)
 
 
 def _refuse_posteriors(scope, model, inputs, custom_parsers=None):
+    way = "Export the classifier behind it, and give that the posterior means."
+    if isinstance(model, MeasuredRegressor):
+        way = "For exact rows it is a line: X @ coef_ + intercept_."
     raise ValueError(
         f"{type(model).__name__} has no ONNX graph: what it makes of a row depends on "
-        "the errors and gaps of that row, for which a graph of X has no place. Export "
-        "the classifier behind it, and give that the posterior means."
+        f"the errors and gaps of that row, for which a graph of X has no place. {way}"
     )
 
 
 def _declare_outputs(scope, model, inputs, custom_parsers=None):
     from skl2onnx.common.data_types import Int64TensorType, guess_tensor_type
 
+    operator = _declare_operator(scope, model, inputs)
+    scores = guess_tensor_type(inputs[0].type)
+    operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
+    operator.outputs.append(scope.declare_local_variable("scores", scores))
+    return operator.outputs
+
+
+def _declare_number(scope, model, inputs, custom_parsers=None):
+    from skl2onnx.common.data_types import guess_tensor_type
+
+    operator = _declare_operator(scope, model, inputs)
+    value = guess_tensor_type(inputs[0].type)
+    operator.outputs.append(scope.declare_local_variable("variable", value))
+    return operator.outputs
+
+
+def _declare_operator(scope, model, inputs):
     if not hasattr(model, "coef_"):
         raise ValueError(
             f"{type(model).__name__} has no model to convert; fit it first, without "
@@ -58,10 +94,7 @@ def _declare_outputs(scope, model, inputs, custom_parsers=None):
     alias = f"Wideberth{type(model).__name__}"
     operator = scope.declare_local_operator(alias, model)
     operator.inputs = inputs
-    scores = guess_tensor_type(inputs[0].type)
-    operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
-    operator.outputs.append(scope.declare_local_variable("scores", scores))
-    return operator.outputs
+    return operator
 
 
 def _parse_steps(scope, model, inputs, custom_parsers=None):
@@ -81,23 +114,42 @@ def _set_output_types(operator) -> None:
     operator.outputs[1].type.shape = [n, model.coef_.shape[0]]
 
 
+def _set_number_type(operator) -> None:
+    n = operator.inputs[0].get_first_dimension()
+    operator.outputs[0].type.shape = [n, 1]
+
+
+def _convert_number(scope, operator, container) -> None:
+    (value,) = operator.outputs
+    _linear(operator, container.target_opset, value).add_to(scope, container)
+
+
+def _dtype(operator) -> type:
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    double = isinstance(operator.inputs[0].type, DoubleTensorType)
+    return np.float64 if double else np.float32
+
+
+def _linear(operator, opset, output):
+    """XWᵀ + b, with one row of W for each number to return."""
+    from skl2onnx.algebra import onnx_ops as ops
+
+    model, dtype = operator.raw_operator, _dtype(operator)
+    weights: np.ndarray = np.atleast_2d(host(model.coef_)).T.astype(dtype)
+    product = ops.OnnxMatMul(operator.inputs[0], weights, op_version=opset)
+    offsets: np.ndarray = np.atleast_1d(model.intercept_).astype(dtype)
+    return ops.OnnxAdd(product, offsets, op_version=opset, output_names=[output])
+
+
 def _convert(scope, operator, container) -> None:
     """scores = XWᵀ + b; the label is that of the highest, or of scores > 0."""
     from skl2onnx.algebra import onnx_ops as ops
-    from skl2onnx.common.data_types import DoubleTensorType
 
     model, opset = operator.raw_operator, container.target_opset
-    double = isinstance(operator.inputs[0].type, DoubleTensorType)
-    dtype = np.float64 if double else np.float32
     label, scores = operator.outputs
-    values = ops.OnnxAdd(
-        ops.OnnxMatMul(
-            operator.inputs[0], host(model.coef_).T.astype(dtype), op_version=opset
-        ),
-        model.intercept_.astype(dtype),
-        op_version=opset,
-        output_names=[scores],
-    )
+    values = _linear(operator, opset, scores)
+    dtype = _dtype(operator)
     if model.coef_.shape[0] == 1:
         positive = ops.OnnxGreater(values, np.zeros(1, dtype), op_version=opset)
         number = ops.OnnxCast(positive, to=7, op_version=opset)  # 7 is int64

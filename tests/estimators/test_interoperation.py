@@ -22,7 +22,14 @@ from sklearn.preprocessing import FunctionTransformer, PowerTransformer, Standar
 from sklearn.utils import get_tags
 
 import wideberth.onnx
-from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
+from wideberth import (
+    MeasuredRegressor,
+    RobustLinearRegressor,
+    RobustLinearRegressorCV,
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    make_robust_pipeline,
+)
 
 X, Y = load_wine(return_X_y=True)
 MODELS = {
@@ -97,6 +104,41 @@ def test_a_search_is_exported_as_the_model_it_chose():
         skl2onnx.to_onnx(
             clone(search).set_params(solver_options={"refit": False}).fit(X, Y), X[:1]
         )
+
+
+NUMBERS = {
+    "alone": RobustLinearRegressor(radius=0.01),
+    "pipeline": make_pipeline(StandardScaler(), RobustLinearRegressor(0.9)),
+    "raw noise": make_robust_pipeline(
+        StandardScaler(), RobustLinearRegressor(noise=0.1 * X[:, 1:].std(axis=0))
+    ),
+    "search": make_robust_pipeline(
+        StandardScaler(), RobustLinearRegressorCV(Cs=[0.1, 1.0])
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_onnx_predicts_the_same_numbers(name, dtype):
+    wideberth.onnx.register_onnx()
+    data, y = X[:, 1:].astype(dtype), X[:, 0]
+    model = clone(NUMBERS[name]).fit(data, y)
+    session = onnxruntime.InferenceSession(
+        skl2onnx.to_onnx(model, data[:1]).SerializeToString(),
+        providers=["CPUExecutionProvider"],
+    )
+    (found,) = session.run(None, {session.get_inputs()[0].name: data})
+    assert (found.shape, found.dtype) == ((len(y), 1), dtype)
+    close = 1e-4 if dtype == np.float32 else 1e-10
+    np.testing.assert_allclose(found[:, 0], model.predict(data), atol=close)
+
+
+def test_onnx_says_that_a_measured_line_needs_errors():
+    wideberth.onnx.register_onnx()
+    model = MeasuredRegressor(cv=None).fit(X[:, 1:], X[:, 0], X_err=0.01)
+    with pytest.raises(ValueError, match="For exact rows it is a line"):
+        skl2onnx.to_onnx(model, X[:1, 1:])
 
 
 ERRORS = 0.05 * X * np.random.default_rng(0).random(X.shape)
