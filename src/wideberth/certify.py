@@ -83,31 +83,10 @@ def label_distances(values, labels, coef, noise="l2") -> tuple[np.ndarray, np.nd
 def robust_correct(values, labels, coef, radius, noise="l2") -> np.ndarray:
     """Whether every move within radius_i leaves sample i predicted as labels_i."""
     values, coef = every_class(values, coef)
-    return wins(_robust_lead(values, labels, coef, radius, noise), labels)
-
-
-def wins(lead: np.ndarray, labels) -> np.ndarray:
-    """Whether classes lead all others; `lead` is infinite at their own."""
+    lead = _robust_lead(values, labels, coef, radius, noise)
     # The first of equal scores wins, so a class beats later ones on a tie.
     later = np.arange(lead.shape[1]) > np.asarray(labels)[:, None]
     return np.all((lead > 0) | ((lead == 0) & later), axis=1)
-
-
-def box_lead(low, high, labels, coef, intercept) -> np.ndarray:
-    """The least f_y − f_k over boxes from `low` to `high`; infinite at k = y.
-
-    From the ends as they are: a box may be so lopsided that its middle, give or take
-    half its width, no longer tells both.
-    """
-    shifts, coef = every_class(intercept, coef)
-    lead = np.full((len(low), len(coef)), np.inf)
-    for p in np.unique(labels).tolist():
-        rows = np.flatnonzero(labels == p)
-        for k in set(range(len(coef))) - {p}:
-            w, shift = coef[p] - coef[k], (shifts[..., p] - shifts[..., k]).item()
-            least = low[rows] @ np.maximum(w, 0.0) + high[rows] @ np.minimum(w, 0.0)
-            lead[rows, k] = least + shift
-    return lead
 
 
 def worst_case(values, labels, coef, radius, noise="l2") -> np.ndarray:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import get_config
@@ -18,7 +19,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from wideberth import certify
 from wideberth.data.opening import errors_in_memory, in_chunks
-from wideberth.estimators.judging import Judged, JudgedBoxes
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.training import (
     dispatched,
@@ -35,6 +35,24 @@ from wideberth.problem.validation import (
     radius_or_default,
     refuse_chunks,
 )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Samples that a model is asked about, and how noise may move them."""
+
+    values: np.ndarray  # decision values
+    classifier: Any
+    coef: np.ndarray  # weights in units of X
+    noise: object  # in units of X: a shape, or the samples' own sets
+
+    def radii(self, y, radius, X_err):
+        """How far samples with these labels may be off; by default as in training."""
+        return self.classifier._radii(y, radius, X_err)
+
+    def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
+        """The move of each sample that favours some wrong class most."""
+        return certify.worst_case(self.values, labels, self.coef, radii, self.noise)
 
 
 class CertifiedMixin(StreamedMixin):
@@ -60,7 +78,8 @@ class CertifiedMixin(StreamedMixin):
         array of shape (n_samples,)
             Infinite where no noise of this shape can change the prediction.
         """
-        return self._judge(X, X_err).certified_radius()
+        judged = self._judge(X, X_err)
+        return certify.certified_radius(judged.values, judged.coef, judged.noise)
 
     def robust_score(
         self, X, y=None, radius=None, sample_weight=None, X_err=None
@@ -102,7 +121,8 @@ class CertifiedMixin(StreamedMixin):
         judged = self._judge(X, X_err)
         labels = class_numbers(y, judged.classifier.classes_, _num_samples(X))
         radii = judged.radii(y, radius, X_err)
-        return judged.correct(np.maximum(labels, 0), radii) & (labels >= 0)
+        given = judged.values, np.maximum(labels, 0), judged.coef, radii, judged.noise
+        return certify.robust_correct(*given) & (labels >= 0)
 
     def worst_case(self, X, y, radius=None, X_err=None) -> np.ndarray:
         """Return the perturbation of each sample that hurts most.
@@ -145,7 +165,7 @@ class CertifiedMixin(StreamedMixin):
             raise AttributeError(str(error)) from None
         return np.flatnonzero(np.any(coef != 0, axis=0))
 
-    def _judge(self, X, X_err=None) -> Judged | JudgedBoxes:
+    def _judge(self, X, X_err=None) -> Judged:
         """Samples as a model sees them, and how far they may move."""
         values = host(self.decision_function(X))  # type: ignore[attr-defined]
         classifier, coef, noise = self._robust_model()
