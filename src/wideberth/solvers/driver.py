@@ -220,11 +220,6 @@ class Driver(Rounds[Work]):
         self._note(work.point, None if self.batches.in_memory else work)
         self.rounds(work)
 
-    def adopt(self, found: Pair, batches: Batches) -> None:
-        """Take what was found on other batches of the same rows."""
-        self.batches, self.point = batches, found.point
-        self.proof = Proof(found.dual, found.point)
-
     def verify(self, part, found):
         """By a pass, which hands over the next working set, too.
 
@@ -411,14 +406,13 @@ class Driver(Rounds[Work]):
         elif n:
             share = min(1.0, batches.capacity / n, first_size(n, d) / n)
         seed = 0 if share == 1 else self._seed()
-        asked = share, seed, batches.in_memory, batches.distinct is not None
-        work = self._ask(FirstPass(np.zeros(d), *asked))
+        work = self._ask(FirstPass(np.zeros(d), share, seed, batches.in_memory))
         self.n = work.n
         return work
 
     def _ask(self, question: FirstPass | Gather) -> Work:
         """Ask all batches."""
-        self.passes += self.batches.reads
+        self.passes += 1
         work = Work(self.batches, question, self.n)
         for answer in self.batches.ask(question):
             work.add(answer)
@@ -575,7 +569,7 @@ class Driver(Rounds[Work]):
         if self.proof is None or not (region or arrays):
             return None, None, None
         pair = Pair(self.point, self.proof.dual)
-        self.passes += self.batches.reads
+        self.passes += 1
         known = decide_rows(self.batches, Decide(pair, region, arrays, self.proof))
         if region is not None and recorded:
             self.control.record(float(self.passes), self.certificate, known.counts)
