@@ -63,16 +63,6 @@ def test_screening_display_names_the_class(blobs):
         ScreeningDisplay.from_estimator(model, label="d")
 
 
-@pytest.mark.filterwarnings("ignore::wideberth.NullModelWarning")
-def test_screening_display_says_when_there_is_nothing_to_draw(cancer):
-    model = RobustLinearSVC(
-        solver_options={"warm_start": True}, fit_intercept=False
-    ).fit(*cancer)
-    model.fit(*cancer)  # at the solution there is nothing to do
-    with pytest.raises(ValueError, match="has no trace"):
-        ScreeningDisplay.from_estimator(model)
-
-
 def test_certified_accuracy_is_the_robust_score(cancer):
     X, y = cancer
     model = RobustLinearSVC(radius=0.1).fit(X, y)

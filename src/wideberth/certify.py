@@ -23,8 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.noise import ErrorBars, as_shape
-from wideberth.problem.arrays import concat, float64, is_foreign, like
-from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES
+from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.validation import check_per_sample
 
 
@@ -33,20 +32,15 @@ def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
 
     float32 data is read in blocks and never copied whole.
     """
-    foreign, n = is_foreign(X), X.shape[0]
-    if not foreign and X.dtype == np.float64:
+    n = X.shape[0]
+    if X.dtype == np.float64:
         values = np.asarray(X @ coef.T) + intercept
     else:
-        step = max((DEVICE_ENTRIES if foreign else CACHED_ENTRIES) // X.shape[1], 1)
-        weights, shift = coef.T, intercept
-        if foreign:  # the result is where X is
-            weights, shift = like(coef.T.copy(), X), like(intercept, X)
-        blocks = []
-        for start in range(0, n, step):
-            block = X[start : min(start + step, n), :]
-            block = float64(block) if foreign else block.astype(np.float64)
-            blocks.append(block @ weights + shift)
-        values = concat(blocks)
+        step = max(CACHED_ENTRIES // X.shape[1], 1)
+        blocks = (X[k : min(k + step, n), :] for k in range(0, n, step))
+        values = np.concatenate(
+            [b.astype(np.float64) @ coef.T + intercept for b in blocks]
+        )
     return values[:, 0] if len(coef) == 1 else values
 
 

@@ -5,7 +5,6 @@ import joblib
 import numpy as np
 import onnxruntime
 import pytest
-import scipy
 import skl2onnx
 import sklearn
 from sklearn.base import clone
@@ -19,7 +18,6 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import get_tags
 
 import wideberth.onnx
 from wideberth import (
@@ -211,12 +209,6 @@ def test_onnx_refuses_labels_it_does_not_know():
 def test_the_html_representation_links_to_the_documentation():
     html = RobustLinearSVC()._repr_html_()
     assert "/api/RobustLinearSVC.html" in html
-
-
-def test_the_array_api_is_claimed_by_the_plain_classifier():
-    modern = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 14)
-    assert get_tags(RobustLinearSVC()).array_api_support is modern
-    assert get_tags(RobustLinearSVC()).input_tags.sparse
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.metrics import accuracy_score
@@ -21,14 +20,13 @@ from wideberth import certify
 from wideberth.data.opening import errors_in_memory, in_chunks
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.training import (
-    dispatched,
     radii_of,
     read_rows,
     remedy_for_gaps,
 )
 from wideberth.noise import align_noise
 from wideberth.noise.reading import IN_SEARCHES, errors_beside, read_errors
-from wideberth.problem.arrays import host, is_foreign, like, namespace, pick
+from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.validation import (
     check_per_sample,
@@ -194,20 +192,15 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
     def _values(self, X, X_err, method: str) -> np.ndarray:
         """⟨w,x⟩ + b of every sample and problem, after all checks of X and X_err."""
         check_is_fitted(self, "coef_")
-        _check_same_place(X, self, method)
         if X_err is not None:
             X_err = errors_in_memory(X_err, X)
-        if dispatched(X):
-            dtypes = [namespace(X).float64, X.dtype]
-        else:
-            X = read_rows(X, "prediction")
-            dtypes = [np.float64, np.float32]
+        X, dtypes = read_rows(X, "prediction"), [np.float64, np.float32]
         with remedy_for_gaps(self):
             X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         if X_err is not None:
             self._measured(X, X_err)
         coef = np.atleast_2d(host(self.coef_))
-        return certify.decision_values(X, coef, np.atleast_1d(host(self.intercept_)))
+        return certify.decision_values(X, coef, np.atleast_1d(self.intercept_))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -321,17 +314,10 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, LinearModel):
         array of shape (n_samples,)
         """
         check_is_fitted(self, "coef_")
-        _check_same_place(X, self, "predict")
         values = self.decision_function(X, X_err)
-        xp = namespace(values)
         if values.ndim == 1:
-            numbers = xp.where(values > 0, xp.ones_like(values, dtype=xp.int64), 0)
-        else:
-            numbers = xp.argmax(values, axis=1)
-        classes = self.classes_
-        if not is_foreign(classes) and classes.dtype.kind not in "biuf":
-            return classes[host(numbers)]
-        return pick(like(classes, values), numbers)
+            return self.classes_[(values > 0).astype(int)]
+        return self.classes_[values.argmax(axis=1)]
 
     def score(self, X, y=None, sample_weight=None, X_err=None):
         """Return the accuracy on samples with labels.
@@ -361,13 +347,3 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, LinearModel):
 
     def _robust_model(self):
         return self, host(self.coef_), self.noise_
-
-
-def _check_same_place(X, model, method: str) -> None:
-    """A model fitted in one namespace predicts there, as scikit-learn has it."""
-    if get_config()["array_api_dispatch"]:
-        try:
-            from sklearn.utils._array_api import check_same_namespace
-        except ImportError:  # scikit-learn before 1.8
-            return
-        check_same_namespace(X, model, attribute="coef_", method=method)
