@@ -223,10 +223,11 @@ class Driver(Rounds[Work]):
     def verify(self, part, found):
         """By a pass, which hands over the next working set, too.
 
-        Where data `stays`, the objective is evaluated first, and may end the run.
+        Where data `stays`, the objective is evaluated first, and may end the run; not
+        before there is a dual point to prove it.
         """
         question = self._next(part, found)
-        if not self.batches.stays:
+        if not self._evaluates_first:
             work = self._gather(question, part)
             if self._ends(part):
                 return None
@@ -237,6 +238,15 @@ class Driver(Rounds[Work]):
         if self._ends(part):
             return None
         return self._gather(self._at_the_lower(question, part, found, latest), part)
+
+    @property
+    def _evaluates_first(self) -> bool:
+        """Whether a point is evaluated before a working set is gathered at it.
+
+        In memory that costs no read: its margins serve both.
+        """
+        batches = self.batches
+        return batches.in_memory or (batches.stays and self.proof is not None)
 
     def _ends(self, solved: Work) -> bool:
         """Whether the run is over, by what was solved last."""
@@ -475,7 +485,7 @@ class Driver(Rounds[Work]):
         had, that was too small: rows are gathered at its point, within a wider band.
         """
         work = self._ask(question)
-        if not self.batches.stays:
+        if not self._evaluates_first:
             self._note(work.point, work)
             if self.certificate.meets(self.control.target):
                 return work
