@@ -150,14 +150,6 @@ def merge_equal_rows(problem: Problem) -> Merged | None:
     return distinct(problem)
 
 
-def merge_chunk(problem: Problem) -> Merged | None:
-    """The same for a chunk of the data; a small one, as the last may be, is kept."""
-    if problem.n < FEW_ROWS and not is_foreign(problem.y):
-        label = np.arange(problem.n)
-        return Merged(problem, label, problem.weights, problem.chain)
-    return merge_equal_rows(problem)
-
-
 def distinct(problem: Problem, share: float = COPY_SHARE) -> Merged | None:
     """The problem on distinct rows; None where these are more than a share of all.
 
