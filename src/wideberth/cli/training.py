@@ -16,7 +16,7 @@ from wideberth.cli.prepare import PreparedNumbers
 from wideberth.cli.result import Choice
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
-from wideberth.estimators.moves import linear_map
+from wideberth.estimators.moves import linear_steps
 from wideberth.estimators.pipeline import (
     RobustPipeline,
     carry_noise,
@@ -167,7 +167,7 @@ def search_grid(
         tol=options.tol,
         solver_options={"random_state": options.seed, "refit": False},
     )
-    carried = None if bars is None else bars.carried(linear_map(prepare, X))
+    carried = None if bars is None else bars.carried(linear_steps(prepare, X)[0])
     return search.fit(prepare.transform(X), y, weights, radius=radius, X_err=carried)
 
 
