@@ -34,6 +34,12 @@ from wideberth.estimators.folds import (
     score_grid,
 )
 from wideberth.estimators.linear import LinearClassifier, LinearModel
+from wideberth.estimators.proving import (
+    ProvenChoice,
+    check_provable,
+    prove_choice,
+    read_proof,
+)
 from wideberth.estimators.regressor import LinearRegressor, RobustLinearRegressor
 from wideberth.estimators.scoring import RobustScorer
 from wideberth.estimators.svc import RobustLinearSVC
@@ -50,7 +56,7 @@ from wideberth.estimators.training import (
 from wideberth.problem.changes import build_problem
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_jobs, check_number
-from wideberth.results import not_proven
+from wideberth.results import convergence_warning, not_proven
 
 
 class Search(LinearModel):
@@ -109,14 +115,23 @@ class Search(LinearModel):
         self.radii_ = read_radii(stated, self.radii)
         self.norm_penalties_ = read_penalties(stated, self.norm_penalties)
         self.ramps_ = read_ramps(stated, self.ramps)
+        ends = None
+        if self.prove is not None:
+            ends = read_proof(self)
+            check_provable(self, routed.scorer.score)
         self.Cs_ = self._grid(data)
         splitter = check_cv(self.cv, y, classifier=not numbers)
         splits = list(splitter.split(X, y, **routed.splitter.split))
         self.n_splits_ = len(splits)
         seed = int(check_random_state(options.random_state).randint(2**31))
-        work = partial(score_grid, self, data, routed.scorer.score, seed)
-        folds = run_folds(work, splits, n_jobs=self.n_jobs)
-        self._choose(folds)
+        if ends is None:
+            work = partial(score_grid, self, data, routed.scorer.score, seed)
+            folds = run_folds(work, splits, n_jobs=self.n_jobs)
+            self._choose(folds)
+        else:
+            folds = self._choose_proven(*prove_choice(self, data, splits, ends, seed))
+            if not self.choice_.proven:
+                notes.append(convergence_warning(str(self.choice_)))
         left = np.array([~fold.converged for fold in folds])
         gaps, of = np.array([fold.gaps for fold in folds]), f"{left.size} models"
         advice = "raise solver_options['max_iter'], or tol where rounding forbids more"
@@ -161,6 +176,36 @@ class Search(LinearModel):
         self.best_params_ = self.cv_results_["params"][best]
         self.best_score_ = float(means[best])
 
+    def _choose_proven(
+        self, choice: ProvenChoice, tried: list[tuple[dict, list[GridScores]]]
+    ) -> list[GridScores]:
+        """Set the results and the choice, of which more is known than of a grid."""
+        self.choice_ = choice
+        candidates = [point for point, _ in tried]
+        told = ["C", "radius"]
+        told += [] if self.norm_penalties is None else ["norm_penalty"]
+        rows = [np.array([fold.scores.item() for fold in folds]) for _, folds in tried]
+        self.Cs_ = np.unique([point["C"] for point in candidates])
+        scores = np.stack(rows)
+        folds = [
+            GridScores(
+                *(np.stack(parts, axis=3)[..., 0] for parts in zip(*each, strict=True))
+            )
+            for each in zip(*(folds for _, folds in tried), strict=True)
+        ]
+        self.cv_results_ = _results(candidates, told, scores, folds)
+        named = {
+            name: getattr(choice, name) for name in ("C", "radius", "norm_penalty")
+        }
+        named["ramp"] = -np.inf
+        self.best_index_ = candidates.index(named)
+        for name, value in named.items():
+            setattr(self, f"{name}_", value)
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        means = self.cv_results_["mean_test_score"]
+        self.best_score_ = float(means[self.best_index_])
+        return folds
+
     def _train(self, data: TrainingRows | TrainingTargets) -> list[Warning]:
         """Fit the chosen model to all data; what it keeps is kept here too."""
         model = self._model().set_params(C=self.C_, radius=self.radius_)
@@ -186,7 +231,8 @@ class Search(LinearModel):
 
     @property
     def _options(self) -> SolverOptions:
-        unused = ("max_seconds", "callback")
+        unused = ["max_seconds", "callback"]
+        unused += [] if self.prove is not None else ["max_points"]
         return SolverOptions.read(self.solver_options, unused)
 
     def _route(self, given: dict, params):
@@ -319,6 +365,7 @@ class RobustLinearSVCCV(LinearClassifier, Search):
         scoring=None,
         tol=1e-4,
         n_jobs=None,
+        prove=None,
         solver_options=None,
     ):
         self.Cs = Cs
@@ -333,6 +380,7 @@ class RobustLinearSVCCV(LinearClassifier, Search):
         self.scoring = scoring
         self.tol = tol
         self.n_jobs = n_jobs
+        self.prove = prove
         self.solver_options = solver_options
 
     _kind = RobustLinearSVC
@@ -420,6 +468,7 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
         scoring=None,
         tol=1e-4,
         n_jobs=None,
+        prove=None,
         solver_options=None,
     ):
         self.quantile = quantile
@@ -433,6 +482,7 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
         self.scoring = scoring
         self.tol = tol
         self.n_jobs = n_jobs
+        self.prove = prove
         self.solver_options = solver_options
 
     _kind = RobustLinearRegressor
