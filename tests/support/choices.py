@@ -94,7 +94,9 @@ def examine_choice(search, fit, values):
     low, high = search.Cs
     grid = np.geomspace(low, high, values + 2)[1:-1]
     # On a grid every model is trained by another way, to the last digits.
-    plain = type(search)(**search.get_params(deep=False) | {"prove": None, "Cs": grid, "tol": 1e-9})
+    plain = type(search)(
+        **search.get_params(deep=False) | {"prove": None, "Cs": grid, "tol": 1e-9}
+    )
     found = plain.fit(X, y, **beside).cv_results_
     scores = found["mean_test_score"]
     errors = (0.0 if hasattr(search, "quantile") else 1.0) - scores

@@ -274,7 +274,8 @@ class RobustLinearSVCCV(LinearClassifier, Search):
     Parameters
     ----------
     Cs : int or array, default=30
-        How many values of C, spaced as by `wideberth.path` on all data, or the values.
+        How many values of C, spaced as by `wideberth.path` on all data, or the values;
+        with `prove` the range (low, high).
     radii : array, default=None
         Radii to choose from: factors on the scales of `noise`, or on the `radius` or
         the errors `X_err` given to `fit`, where there are any. None is the one that
@@ -296,13 +297,18 @@ class RobustLinearSVCCV(LinearClassifier, Search):
     tol : float, default=1e-4
         As in `RobustLinearSVC`, for every model.
     n_jobs : int, default=None
-        Folds worked on at a time, in processes.
+        Folds worked on at a time, in processes; with `prove` in threads.
+    prove : float, default=None
+        Choose C from all values of the range `Cs`, so that it is proven that none of
+        them has a cross-validated error, one minus the score, that is lower by more
+        than this: see `choice_`. For accuracy, balanced accuracy and `robust_scorer`.
     solver_options : dict, default=None
         What is seldom needed: "solver", "screening", "max_iter", "intercept_penalty"
         and "random_state" as in `RobustLinearSVC`, for every model; "starts" for the
         chosen model, since those of the folds start from each other; "refit", whether
         to fit the chosen model to all data (True); "verbose", to print a line for every
-        fold.
+        fold; with `prove` "max_points", the most values of C that are solved for each
+        radius (1000).
 
     Attributes
     ----------
@@ -322,8 +328,15 @@ class RobustLinearSVCCV(LinearClassifier, Search):
     cv_results_ : dict of arrays
         As in `GridSearchCV`; one candidate per C, ramp, norm penalty and radius, radii
         fastest.
+    choice_ : ProvenChoice
+        With `prove`: `C`, `error`, the `lower_bound` of the error over the whole range,
+        whether that is `proven` to be within `prove` of `error`, the values of C that
+        were solved, the bounds between them, and `plot()`. The bounds are about exact
+        optima; a free intercept that is not unique is the middle of the best ones.
+        Then `cv_results_` has the values that were solved.
     scores_ : array of shape (n_radii, n_Cs, n_splits)
-        With `norm_penalties` an axis of these comes first, and with `ramps` before it.
+        Without `prove`. With `norm_penalties` an axis of these comes first, and with
+        `ramps` before it.
     Cs_ : array of shape (n_Cs,)
     radii_ : array of shape (n_radii,)
     norm_penalties_ : array of shape (n_norm_penalties,)
@@ -348,6 +361,12 @@ class RobustLinearSVCCV(LinearClassifier, Search):
     >>> search = RobustLinearSVCCV([0.1, 1, 10], [0, 0.1], scoring=under_noise)
     >>> search.fit(X, y).radius_
     0.1
+
+    Nothing between two values of C is missed:
+
+    >>> search = RobustLinearSVCCV((0.01, 10.0), prove=0.02).fit(X, y)
+    >>> search.choice_.proven, search.choice_.lower_bound >= search.choice_.error - 0.02
+    (True, True)
     """
 
     def __init__(
@@ -414,7 +433,8 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
     quantile : float, default=0.5
         τ, as in `RobustLinearRegressor`.
     Cs : int or array, default=30
-        How many values of C, spaced as by `wideberth.path`, or the values.
+        How many values of C, spaced as by `wideberth.path`, or the values; with `prove`
+        the range (low, high).
     radii : array, default=None
         Radii to choose from, as in `RobustLinearSVCCV`. None is the one that
         `RobustLinearRegressor(radius=None)` takes.
@@ -429,7 +449,10 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
     tol : float, default=1e-4
         As in `RobustLinearRegressor`, for every model.
     n_jobs : int, default=None
-        Folds worked on at a time, in processes.
+        Folds worked on at a time, in processes; with `prove` in threads.
+    prove : float, default=None
+        As in `RobustLinearSVCCV`, of the pinball loss, in units of the mean distance of
+        y from its median (`target_scale_`).
     solver_options : dict, default=None
         As in `RobustLinearSVCCV`.
 
@@ -441,6 +464,8 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
         As in `RobustLinearSVCCV`; the attributes of the chosen `RobustLinearRegressor`
         (`coef_`, `intercept_`, `target_scale_`, `dual_gap_`, …) are here too.
     Cs_, radii_, norm_penalties_ : arrays
+    choice_ : ProvenChoice
+        With `prove`, as in `RobustLinearSVCCV`.
     n_splits_ : int
     scorer_ : callable
 

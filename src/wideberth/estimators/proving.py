@@ -37,6 +37,7 @@ from wideberth.estimators.folds import (
     Split,
     by_accuracy,
 )
+from wideberth.estimators.scoring import RobustScorer
 from wideberth.estimators.training import (
     TrainingRows,
     TrainingTargets,
@@ -115,9 +116,10 @@ class ProvenChoice:
                 f"{self.lower_bound:.4g}; chosen is {found}."
             )
         return (
-            f"Not proven within {self.within:g}: all that is known is that no C {reach} "
+            f"Not proven within {self.within:g}: it is only known that no C {reach} "
             f"has a cross-validated error below {self.lower_bound:.4g}; chosen is "
-            f"{found}. Raise solver_options['max_points'], or prove."
+            f"{found}. "
+            "Raise solver_options['max_points'], or prove."
         )
 
     def plot(self, *, ax=None):
@@ -210,7 +212,7 @@ class _Trained:
             length = float(np.linalg.norm(mean))
             own = problem.y * problem.rows.margins(mean)
             center = self.units.weights(mean) * sigma / self.units.kappa
-            theirs = decision_values(self.X, center[None], 0.0) / sigma
+            theirs = decision_values(self.X, center[None], np.zeros(1)) / sigma
             self.mean = sigma * center
             self.trained_norms = _about(self.trained_norms, own, length, d)
             self.norms = _about(self.norms, theirs, length, d)
@@ -395,10 +397,17 @@ class _Fold:
         rest = self.rest
         return class_numbers(rest.y, self.part.classes, rest.n)
 
+    @property
+    def _scorer(self) -> RobustScorer:
+        """Accuracy under a radius, which is 0 for accuracy as measured."""
+        scorer = by_accuracy(self.search, {})
+        assert scorer is not None  # by `check_provable`
+        return scorer
+
     @cached_property
     def _weights(self) -> np.ndarray:
         """What an error of each row counts."""
-        scorer = by_accuracy(self.search, {})
+        scorer = self._scorer
         if not scorer.balanced:
             return np.full(self.rest.n, 1 / self.rest.n)
         group = np.unique(self.rest.y, return_inverse=True)[1]
@@ -408,7 +417,7 @@ class _Fold:
     @cached_property
     def _radii(self) -> np.ndarray | None:
         """Radii that errors are judged under; None where all are 0."""
-        scorer, rest = by_accuracy(self.search, {}), self.rest
+        scorer, rest = self._scorer, self.rest
         factor = self.level[0] if scorer.radius is None else scorer.radius
         radii = check_per_sample(radii_of(factor, rest.y), rest.n, "radius")
         radii = radii if rest.radii is None else radii * rest.radii
@@ -498,8 +507,8 @@ class _Fold:
         lost += 0.5 * width * abs(float(slope @ (b.values - a.values)))
         sizes = float(np.mean(abs(values) + abs(y) + abs(a.values) + abs(b.values)))
         reach = float(np.mean(trained.raw_norms)) * units.kappa
-        largest = max(np.linalg.norm(s.anchor.center[0]) for s in (a, b))
-        largest = float(largest) + between.own_radius
+        lengths = [float(np.linalg.norm(s.anchor.center[0])) for s in (a, b)]
+        largest = max(lengths) + between.own_radius
         lost += gamma(4 * y.size + 64) * sizes + trained.slack * reach * largest
         lost += gamma(y.size + X.shape[1] + 64) * reach * between.own_radius
         return max(loss - lost, 0.0)
@@ -537,8 +546,9 @@ def check_provable(search, params: dict) -> None:
         named = "accuracy, balanced accuracy, robust_scorer and the pinball loss"
     if params or not known:
         raise ValueError(
-            f"scoring={short(search.scoring)} is not proven about; prove takes {named}, "
-            "without weights or other metadata. Leave out prove, or take one of these."
+            f"Nothing is proven about scoring={short(search.scoring)}; prove takes "
+            f"{named}, without weights or other metadata. Leave out prove, or take one "
+            "of these."
         )
 
 
@@ -619,15 +629,16 @@ def _prove_level(search, states: list[_Fold], ends, within: float) -> ProvenChoi
     parts = sorted((first, last, value) for value, first, last in heap)
     edges = np.array([parts[0][0], *(last for _, last, _ in parts)])
     return ProvenChoice(
-        best,
-        *states[0].level,
-        errors[best],
-        heap[0][0],
-        low,
-        high,
-        within,
-        Cs,
-        np.array([errors[C] for C in Cs.tolist()]),
-        edges,
-        np.array([value for *_, value in parts]),
+        C=best,
+        radius=states[0].level[0],
+        norm_penalty=states[0].level[1],
+        error=errors[best],
+        lower_bound=heap[0][0],
+        low=low,
+        high=high,
+        within=within,
+        Cs=Cs,
+        errors=np.array([errors[C] for C in Cs.tolist()]),
+        edges=edges,
+        bounds=np.array([value for *_, value in parts]),
     )
