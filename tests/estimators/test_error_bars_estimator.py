@@ -152,7 +152,7 @@ def test_more_classes_are_one_problem_each(kind):
 
 
 def test_what_a_fit_leaves_goes_on_working():
-    model = RobustLinearSVC(solver_options={"warm_start": True}).fit(X, Y, X_err=E)
+    model = RobustLinearSVC().fit(X, Y, X_err=E)
     assert model.fit(X, Y, X_err=E).converged_.all()
     again = pickle.loads(pickle.dumps(model))
     assert again.robust_score(X, Y, X_err=E) == model.robust_score(X, Y, X_err=E)

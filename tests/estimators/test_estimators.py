@@ -414,9 +414,7 @@ def test_a_feature_counts_where_some_class_weighs_it():
 
 def test_a_sparse_model_answers_as_the_dense_one_does():
     X, y = two_classes()
-    model = RobustLinearSVC(
-        radius=0.1, noise="linf", solver_options={"warm_start": True}
-    ).fit(X, y)
+    model = RobustLinearSVC(radius=0.1, noise="linf").fit(X, y)
     dense = clone(model).fit(X, y)
     assert sp.issparse(model.sparsify().coef_)
     sent = pickle.loads(pickle.dumps(model))
@@ -566,21 +564,6 @@ def test_classes_in_parallel_are_the_same():
     for backend in ("loky", "multiprocessing"):
         with joblib.parallel_config(backend=backend, n_jobs=2):
             same_model(alone, RobustLinearSVC(**options).fit(X, y), rtol=1e-6)
-
-
-def test_a_warm_start_at_the_solution_has_nothing_to_do():
-    X, y = digits()
-    model = RobustLinearSVC(
-        radius=0.05, solver_options={"warm_start": True}, tol=1e-7
-    ).fit(X, y)
-    cold = clone(model).fit(X, y)
-    model.fit(X, y)
-    assert model.n_iter_.sum() == 0
-    model.set_params(C=1.5).fit(X, y)
-    same_model(model, cold.set_params(C=1.5, solver_options=None).fit(X, y), rtol=1e-3)
-    model.set_params(radius=0.0)
-    model.fit(X[:500, :30], y[:500])  # other features: from scratch, without a word
-    assert model.coef_.shape == (10, 30)
 
 
 def test_limits_are_kept_and_said():

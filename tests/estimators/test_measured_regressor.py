@@ -11,6 +11,8 @@ from sklearn.linear_model import LinearRegression, QuantileRegressor
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from benchmarks.measured_regression import maximum_likelihood
+from benchmarks.measured_regression import simulated as drawn
 from wideberth import MeasuredRegressor, RobustLinearRegressor
 
 SLOPES = np.array([1.0, -0.5, 0.25])
@@ -44,6 +46,14 @@ def test_slopes_are_those_of_the_true_features(loss):
     assert 0.7 < np.sqrt(np.mean(((found - SLOPES) / std) ** 2)) < 1.4
     assert abs(np.mean([fit.intercept_ for fit in fits]) - 2) < 0.05
     assert abs(np.mean([fit.scatter_ for fit in fits]) - 0.5) < 0.15
+
+
+@pytest.mark.parametrize(("seed", "correlation"), [(3, 0.5), (20, 0.3)])
+def test_slopes_are_those_of_maximum_likelihood(seed, correlation):
+    X, y, E = drawn(1000, seed, correlation)
+    model = MeasuredRegressor(cv=None).fit(X, y, X_err=E)
+    off = np.abs(model.coef_ - maximum_likelihood(X, y, E)) / model.coef_std_
+    assert np.all(off < 0.05)
 
 
 def test_exact_values_make_least_squares_with_sandwich_errors():

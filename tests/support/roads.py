@@ -13,7 +13,6 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-import sklearn
 from sklearn.preprocessing import StandardScaler
 
 from road_cases import CASES, NAMES, NEW, SCALES, TOL, Answer, Case
@@ -165,9 +164,7 @@ class Road:
         """Walk it; files go into an empty folder."""
         if self.trainer in COMMANDS:
             return COMMANDS[self.trainer](case, folder)
-        elsewhere = self.form in FOREIGN and self.trainer == "estimator"
-        with sklearn.config_context(array_api_dispatch=elsewhere):
-            return TRAINERS[self.trainer](case, FORMS[self.form](case, folder))
+        return TRAINERS[self.trainer](case, FORMS[self.form](case, folder))
 
     def is_there(self, case: Case) -> bool:
         """Whether the case can be put in this form, and said to this trainer."""

@@ -283,13 +283,13 @@ def _tell_coverage(
     """What share of the rows lies where it was stated to."""
     if line is None or not line.slopes:
         for one in found.coverage:
-            below = f"{output.percent(one.observed)} of the numbers are below the"
-            stated = output.percent(one.stated)
-            yield "", f"{below} prediction, where {stated} were stated"
+            below, of = output.percent(one.observed), output.percent(one.stated)
+            told = f"{below} of the numbers are below the prediction, of {of} stated"
+            yield "", told
     elif found.coverage:
         stated = [f"{100 * one.stated:g} %" for one in found.coverage]
-        held = [output.percent(one.observed) for one in found.coverage]
-        yield "intervals", TextTable(["stated", *stated], [["hold", *held]])
+        observed = [output.percent(one.observed) for one in found.coverage]
+        yield "intervals", TextTable(["stated", *stated], [["hold", *observed]])
 
 
 def _slopes(slopes: dict[str, Slope]) -> TextTable:
@@ -328,7 +328,7 @@ def _compared(
     if isinstance(found, ClassEvaluation):
         guess = [output.percent(found.majority).removesuffix(" %")]
         unit, written = 100.0, output.spread
-    names = [re.sub("^(ordinary|plain) ", "", name) for name in called.values()]
+    names = [re.sub("^ordinary | regression", "", name) for name in called.values()]
     headings, columns = [""], [[*names, *(["guessing"] if guess else [])]]
     for kind, heading in kinds.items():
         scores = (getattr(found.models[name], kind) for name in called)

@@ -14,7 +14,7 @@ from wideberth.cli.tables import Opened
 from wideberth.cli.training import preparation
 from wideberth.cli.uncertainty import training_data, warn_undeclared
 from wideberth.data.errors import counted
-from wideberth.estimators.moves import linear_map
+from wideberth.estimators.moves import linear_steps
 from wideberth.estimators.pipeline import carry_noise
 from wideberth.estimators.training import TrainingRows, TrainingTargets
 from wideberth.results import PathPoint
@@ -47,7 +47,7 @@ def _table(
     if bars is None:
         noise = carry_noise(noise, prepare, rows.X)
     else:
-        bars = bars.carried(linear_map(prepare, rows.X))
+        bars = bars.carried(linear_steps(prepare, rows.X)[0])
     options = options.for_numbers(rows.numbers)
     each = prepare.transform(rows.X), rows.y, rows.weights
     data: TrainingRows | TrainingTargets
@@ -68,7 +68,7 @@ def _table(
         headings[headings.index("radius")] = "radius_factor"
     if options.weights:
         headings += ["intercept", *(f"weight {f}" for f in rows.columns.features)]
-        to_raw = linear_map(prepare, rows.X)
+        to_raw = linear_steps(prepare, rows.X)[0]
         origin = prepare.transform(np.zeros((1, rows.X.shape[1])))[0]
     radii = np.array(given.factors)
     lines = []

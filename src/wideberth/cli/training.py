@@ -22,7 +22,7 @@ from wideberth.estimators import (
     RobustLinearSVC,
     RobustLinearSVCCV,
 )
-from wideberth.estimators.moves import linear_map
+from wideberth.estimators.moves import linear_steps
 from wideberth.estimators.pipeline import (
     RobustPipeline,
     carry_noise,
@@ -185,7 +185,7 @@ def search_grid(
             scoring=robust_scorer(options.score_radius or 0.0, balanced=balanced),
             **shared,
         )
-    carried = None if bars is None else bars.carried(linear_map(prepare, X))
+    carried = None if bars is None else bars.carried(linear_steps(prepare, X)[0])
     return search.fit(prepare.transform(X), y, weights, radius=radius, X_err=carried)
 
 

@@ -26,8 +26,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from wideberth import certify
-from wideberth.estimators.judging import Judged
-from wideberth.estimators.moves import chain_of
+from wideberth.estimators.linear import Judged
+from wideberth.estimators.moves import linear_steps
 from wideberth.estimators.training import radii_of
 from wideberth.measurement.population import Posterior, block_rows, read_variances
 from wideberth.measurement.true_features import TrueFeatures
@@ -280,14 +280,13 @@ def _with_names(features: TrueFeatures, Z):
 
 def _linear(before, X) -> sp.csr_array:
     """A of the steps before `TrueFeatures`."""
-    chain = chain_of(before, X)
-    if chain.bent is not None:
+    try:
+        return linear_steps(before, X)[0]
+    except ValueError as error:
         raise ValueError(
-            f"'{chain.bent}' stands before TrueFeatures and is not linear, which makes "
-            "no Gaussian error of one. Transform X before this pipeline, and X_err "
-            "with it: the error of log(x) is X_err / x."
-        )
-    return chain.matrix
+            f"{error} Before TrueFeatures transform X_err with X: the error of log(x) "
+            "is X_err / x."
+        ) from None
 
 
 def consumed(part: Pipeline, params: dict) -> dict:

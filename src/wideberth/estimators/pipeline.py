@@ -13,7 +13,7 @@ radii keep their numbers, because they count units of the noise shape.
 
 Error bars X_err are carried alike, the set of every sample by itself: standard errors
 stay such where A keeps features apart, and become covariances otherwise; boxes need
-such an A, or monotone steps (`judging.py`). How steps move is known from `moves.py`.
+such an A. Which steps are linear is known from `moves.py`.
 
 Cells may be missing where a step before the classifier fills them in. A missing cell
 stays missing when noise moves the others, so such a row moves in fewer directions. If
@@ -37,22 +37,14 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
-from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
-from wideberth.estimators.judging import JudgedBoxes, RawBoxes
 from wideberth.estimators.linear import CertifiedMixin, LinearModel
-from wideberth.estimators.moves import Chain, chain_of, text_columns
+from wideberth.estimators.moves import linear_steps, text_columns
 from wideberth.estimators.regressor import LinearRegressor, ranges_of
 from wideberth.estimators.streaming import per_row
-from wideberth.estimators.training import (
-    radii_of,
-    radius_to_train_with,
-    remembered_radius,
-)
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.measurement.true_features import refuse_empty_columns
 from wideberth.noise import (
-    Boxes,
     Covariances,
     ErrorBars,
     Shape,
@@ -63,7 +55,6 @@ from wideberth.noise import (
 from wideberth.noise.reading import check_errors_alone, read_errors
 from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.validation import (
-    check_per_sample,
     default_radius,
     feature_names,
     listed,
@@ -78,8 +69,7 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     ----------
     *steps : estimators
         Linear transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
-        such and of encoders of categories, …), or for error bars with error_shape="box"
-        monotone ones (`FunctionTransformer(np.log)`, …); then a `RobustLinearSVC`, a
+        such and of encoders of categories, …), then a `RobustLinearSVC`, a
         `RobustLinearRegressor` or a search of one of them. See
         `wideberth.estimators.RobustPipeline`.
     memory : str or joblib.Memory, optional
@@ -125,13 +115,6 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     n_features_in). Every other step is refused by name, unless all its columns are
     text or categories. The page on noise has a table of steps and an example.
 
-    With error_shape="box" steps may also be monotone in every feature: logarithms,
-    `PowerTransformer`, scalers that clip, and so on. A radius then grows the intervals
-    of raw data, before the steps, and `certified_radius` is the largest factor on them.
-    Intervals that lead where a step is not defined are refused in training;
-    `certified_radius` ends there, and to `robust_score` they are not right. The
-    classifier is a `RobustLinearSVC` then; search with `GridSearchCV`.
-
     With `TrueFeatures` as a step, behind scalers say, errors and gaps (NaN) in raw
     units become posteriors of the true features, and the classifier is trained on
     their means with their covariances as sets; its radius counts posterior standard
@@ -144,12 +127,10 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     Attributes
     ----------
     linear_map_ : CSR matrix of shape (n_transformed, n_features) or None
-        A of all steps before the classifier; None where one is only monotone.
+        A of all steps before the classifier; None where `TrueFeatures` is one.
     noise_ : str, array, Noise or None
         The noise shape trained against, in raw units and in the order of the features;
         None where `X_err` gave every sample its own.
-    chain_ : object or None
-        Where a step is only monotone, the fitted steps and how each of them moves.
     denoised_ : object or None
         The fitted parts before and behind a `TrueFeatures`, where that is a step.
     """
@@ -159,7 +140,6 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
     steps: list[tuple[str, Any]]
     linear_map_: sp.csr_array | None
-    chain_: Chain | None
     denoised_: Denoised | None
 
     def fit(self, X, y=None, **params):
@@ -231,30 +211,18 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         try:
             Z = ahead.fit_transform(X, y, **consumed(ahead, params))
             self.steps = [*ahead.steps[:-1], self.steps[-1]]
-            chain = chain_of(ahead, X)
+            linear, exact = linear_steps(ahead, X)
             if bars is None:
-                noise = _raw_noise(classifier.noise, X, chain.exact)
+                noise = _raw_noise(classifier.noise, X, exact)
                 _check_missing(X, noise)
-                _fit_against(_carried(noise, chain.matrix), classifier, Z, y, own)
+                _fit_against(_carried(noise, linear), classifier, Z, y, own)
             else:
                 _check_missing(X, bars)
-                _refuse_levels(bars, chain.exact, feature_names(X))
-                if chain.bent is None:
-                    classifier.fit(Z, y, **own, X_err=bars.carried(chain.matrix))
-                elif isinstance(classifier, LinearRegressor):
-                    raise ValueError(
-                        "X_err goes through linear steps before a "
-                        f"{type(classifier).__name__}, and one of these steps is only "
-                        "monotone. Transform X and its errors before the pipeline."
-                    )
-                else:
-                    _fit_boxes(RawBoxes.of(X, bars, chain), classifier, Z, y, own)
+                _refuse_levels(bars, exact, feature_names(X))
+                classifier.fit(Z, y, **own, X_err=bars.carried(linear))
         except ValueError as error:
             raise _naming_text(X, error) from error.__cause__
-        bent = chain.bent is not None
-        self.linear_map_ = None if bent else chain.matrix
-        self.chain_ = chain if bent else None
-        self.noise_, self.denoised_ = noise, None
+        self.linear_map_, self.noise_, self.denoised_ = linear, noise, None
 
     def _fit_denoised(self, X, y, X_err, params: dict, own: dict) -> None:
         """Fit steps, `TrueFeatures` and the classifier; see `denoised.py`."""
@@ -281,7 +249,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if before is not None:
             self.steps = [*before.steps, *self.steps[-2:]]
         self.denoised_ = front.trained(classifier, X, y, X_err, own)
-        self.linear_map_ = self.chain_ = self.noise_ = None
+        self.linear_map_ = self.noise_ = None
 
     @contextmanager
     def _restored_on_failure(self):
@@ -427,7 +395,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         made = cls([(type(classifier).__name__.lower(), classifier)])
         made.linear_map_ = sp.eye_array(classifier.n_features_in_, format="csr")
         made.noise_ = classifier.noise_
-        made.chain_ = made.denoised_ = None
+        made.denoised_ = None
         return made
 
     def _judge(self, X, X_err=None):
@@ -439,24 +407,15 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if self._denoised is not None:
             return self._denoised.judge(X, X_err)
         X_err = _with_exact(X_err, X)
-        if self.chain_ is None:
-            judged: Any = super()._judge(X, X_err)
-            _check_missing(X, judged.noise)
-            return judged
-        if X_err is None:
-            self[-1]._ask_for_errors()
-        X_err = errors_in_memory(X_err, X)
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and {*names} <= {*getattr(X, "columns", ())}:
-            X = X[list(names)]  # as they were in training
-        bars = _measured(X, X_err, self[-1]._error_shape)
-        return JudgedBoxes(self[-1], RawBoxes.of(X, bars, self.chain_))
+        judged = super()._judge(X, X_err)
+        _check_missing(X, judged.noise)
+        return judged
 
     def _robust_model(self):
         if self.linear_map_ is None:
             raise ValueError(
-                "A step of this pipeline is not linear, so that its model has no "
-                "weights in raw units. Use what the classifier sees: "
+                "Behind TrueFeatures a model has no weights in raw units. Use what the "
+                "classifier sees: "
                 "model[:-1].transform(X), and model[-1]."
             )
         return self[-1], host(self[-1].coef_) @ self.linear_map_, self.noise_
@@ -490,27 +449,6 @@ def _fit_against(noise, classifier, Z, y, own: dict) -> None:
     vars(classifier).update(stated)
 
 
-def _fit_boxes(boxes: RawBoxes, classifier, Z, y, own: dict) -> None:
-    """Train on the boxes of raw data that the radius makes, as they are behind steps.
-
-    Those are lopsided boxes about the measurements, for radius 1.
-    """
-    if isinstance(classifier, RobustLinearSVCCV):
-        raise ValueError(
-            f"'{boxes.chain.bent}' is monotone and not linear, so that every radius "
-            "has boxes of its own, and RobustLinearSVCCV searches with one set. "
-            "Give RobustLinearSVC to the pipeline, and the pipeline to "
-            "sklearn.model_selection.GridSearchCV."
-        )
-    radius = radius_to_train_with(classifier, own.pop("radius", None), boxes)
-    n = len(boxes.points)
-    low, high = boxes.ends(check_per_sample(radii_of(radius, y), n, "radius"))
-    at = np.asarray(Z.toarray() if sp.issparse(Z) else Z, dtype=np.float64)
-    sides = np.maximum(np.stack([at - low, high - at]), 0.0)
-    classifier.fit(Z, y, **own, radius=1.0, X_err=Boxes.lopsided(sides))
-    classifier.radius_ = remembered_radius(radius)
-
-
 # -- noise and error bars of tables ----------------------------------------------------
 
 
@@ -532,8 +470,8 @@ def carry_noise(noise, transformer, X):
     str, array of shape (n_transformed,), Box, CrossPolytope or Correlated
         For the `noise` of a classifier behind the transformer. Radii stay as they are.
     """
-    chain = chain_of(transformer, X)
-    return _carried(_raw_noise(noise, X, chain.exact), chain.matrix)
+    linear, exact = linear_steps(transformer, X)
+    return _carried(_raw_noise(noise, X, exact), linear)
 
 
 def _carried(noise, linear: sp.csr_array):
