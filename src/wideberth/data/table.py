@@ -124,8 +124,8 @@ class Reader(File, ABC):
         self.remarks: list[str] = []
 
     @property
-    def paths(self) -> list[str] | None:
-        """Files that every read opens anew; None of what is no file."""
+    def paths(self) -> list[str]:
+        """Files that every read opens anew."""
         return [] if self.path == "-" else [self.path]
 
     def plan(self, request: Request) -> Plan:
