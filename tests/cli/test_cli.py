@@ -39,6 +39,9 @@ from wideberth.cli.options import (
 from wideberth.measurement.radius import noise_from_replicates
 
 X, Y = two_classes()
+unix = pytest.mark.skipif(
+    sys.platform == "win32", reason="signals and pipes as Unix has them"
+)
 
 
 @pytest.fixture(scope="module")
@@ -445,6 +448,7 @@ def test_a_model_that_ignores_the_features_is_written_but_says_so(tmp_path):
     assert (tmp_path / "model.wideberth").exists()
 
 
+@unix
 def test_interrupted_while_it_loads_it_ends_with_130_too(tmp_path):
     """Python itself needs some 50 ms before it can be polite."""
     process = subprocess.Popen(
@@ -494,6 +498,7 @@ def test_interrupted_it_ends_with_130_and_leaves_a_model_or_nothing(tmp_path, st
     assert set(os.listdir(tmp_path)) == {"data.csv", *left}
 
 
+@unix
 def test_a_reader_who_has_had_enough_is_no_error(fitted):
     table = "mass,temp,size\n" + "1,2,3\n" * 60_000
     process = subprocess.Popen(
