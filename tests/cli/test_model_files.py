@@ -321,16 +321,6 @@ def test_what_fit_writes_is_what_it_trained(tables, name, monkeypatch):
         run(f"{command} m.wideberth {data} --json", folder=tables)
 
 
-def test_a_model_that_was_read_goes_to_onnx(tables):
-    skl2onnx = pytest.importorskip("skl2onnx")
-    from wideberth.onnx import register_onnx
-
-    register_onnx()
-    run(f"fit {FITS['plain']} --standardize --folds 0 --out o.wideberth", folder=tables)
-    read = open_model(tables / "o.wideberth").pipeline
-    assert skl2onnx.to_onnx(read, X[:1].astype(np.float32)).SerializeToString()
-
-
 # -- later versions --------------------------------------------------------------------
 
 STORED = Path(__file__).with_name("models")
