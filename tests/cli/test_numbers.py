@@ -96,6 +96,10 @@ def test_what_the_target_is_is_told_and_why(tmp_path, y, words, task, said):
     ("y", "words", "code", "sentence"),
     [
         (np.arange(60), "", 1, "numbers the rows, and is nothing to predict"),
+        (
+            [f"{k},{k + 100}" for k in range(1, 61)],
+            *("", 1, "holds '1,101', which may be one number or another; say --read"),
+        ),
         (["n.d.", *FRACTIONS[1:]], "", 1, "add --read na=n.d. if that means a missing"),
         (
             ["a", "b"] * 30,
