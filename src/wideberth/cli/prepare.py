@@ -494,16 +494,16 @@ def read_target(
     size = f"more than {MANY_LABELS}" if many else str(k)
     kind = f"{size} different {'whole ' if whole else ''}numbers"
     if options.numbers or (options.task is None and _is_measured(known, strange, n)):
-        if not known:
-            raise UserError(
-                f"the target column {quoted(target)} holds text, {listed(strange, 3)}, "
-                "and no number to predict; leave out --task regress."
-            )
         if strange and looks_like_number(strange[0]):
             raise UserError(
                 f"the target column {quoted(target)} holds {quoted(strange[0])}, which "
                 "may be one number or another; say --read decimal=, or decimal=. for "
                 "its decimal sign."
+            )
+        if not known:
+            raise UserError(
+                f"the target column {quoted(target)} holds text, {listed(strange, 3)}, "
+                "and no number to predict; leave out --task regress."
             )
         if strange:
             raise UserError(
