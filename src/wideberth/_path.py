@@ -20,7 +20,6 @@ from wideberth.problem.changes import (
     out_of_range,
 )
 from wideberth.problem.endpoints import saturation_scale
-from wideberth.problem.limits import LITTLE
 from wideberth.problem.statement import Statement, check_ramp, from_keywords
 from wideberth.problem.validation import (
     check_number,
@@ -265,7 +264,15 @@ def follow_range(
     with np.errstate(all="ignore"):
         hardest = units.level(radius, ends["norm_penalty"][1]).times(C)
         solver = choose_solver(hardest, options.solver, along_path=True)
-        along = Along(units, control, solver, axis, *first.values())
+        along = Along(
+            units,
+            control,
+            solver,
+            axis,
+            C=first["C"],
+            radius=first["radius"],
+            norm_penalty=first["norm_penalty"],
+        )
         try:
             for span in complete_spans(along, *ends[axis], tol):
                 proofs[span.first.at, span.last.at] = units.proof(span.proof)

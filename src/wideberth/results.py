@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -457,16 +458,19 @@ class Path:
             return a if value == first else b
         t = (value - first) / (last - first)
         certificate, w = proof.at(t), (1 - t) * a.w + t * b.w
-        alpha = None if a.alpha is None else (1 - t) * a.alpha + t * b.alpha
+        alpha = None
+        if a.alpha is not None and b.alpha is not None:
+            alpha = (1 - t) * a.alpha + t * b.alpha
+        at: dict[str, Any] = {self.axis: value}
         return replace(
             a,
-            **{self.axis: value},
+            **at,
             w=w,
             b=(1 - t) * a.b + t * b.b,
             objective=certificate.primal,
             gap=certificate.gap,
             relative_gap=certificate.relative_gap,
-            converged=certificate.proves(self.tolerance),
+            converged=certificate.proves(self.tolerance or 0.0),
             null=not w.any(),
             n_iter=0,
             passes=0.0,
