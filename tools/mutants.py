@@ -432,9 +432,7 @@ def _covered_by(path: Path) -> dict:
     lines: dict[str, dict[str, list[int]]] = {}
     data = tracer.get_data()
     for file in data.measured_files():
-        if not file.endswith(
-            ".py"
-        ):  # a template: its lines are those of code made of it
+        if not file.endswith(".py"):  # a template: its lines are of other code
             continue
         rows = Path(file).read_text().splitlines()
         here: dict[str, set[int]] = defaultdict(set)
