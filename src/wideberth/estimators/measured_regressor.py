@@ -116,10 +116,11 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
     intercept_ : float
     scatter_ : float
         Standard deviation σ of the true target about the line, without any errors. With
-        the absolute loss 1.48 times its median absolute deviation.
+        the absolute loss 1.48 times its median absolute deviation. At least a
+        thousandth of the spread of y.
     coef_std_ : array of shape (n_features,)
-        Standard errors of the slopes, valid without Gaussian assumptions on the
-        scatter. NaN with more than 60 features, or with as many columns as rows.
+        Standard errors of the slopes, valid without Gaussian assumptions on features
+        and scatter. NaN with more than 60 features, or with as many columns as rows.
     interval_scores_ : array
         Size of the residual ÷ spread of rows left out, in ascending order; None
         without `cv`.
@@ -487,6 +488,8 @@ class MeasuredLine:
             variances = errors + _quadratic(covariances, w)
             scatter = _scatter(y - means @ w - b, variances)
             spreads = np.sqrt(np.maximum(scatter**2 + variances, FLOOR))
+        # As for Gaussians, whose covariances are held above the floor.
+        scatter = max(scatter, math.sqrt(FLOOR)) if y.any() else 0.0
         return replace(self, coef=w, intercept=b, scatter=scatter)
 
     # -- standard errors ---------------------------------------------------------------
