@@ -22,7 +22,6 @@ from wideberth.plotting import (
     MarginDisplay,
     PathDisplay,
     ReliabilityDisplay,
-    ScreeningDisplay,
 )
 
 
@@ -41,26 +40,6 @@ def blobs():
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
     return scale(X), y
-
-
-def test_screening_display_ends_with_what_the_fit_reports(cancer):
-    model = RobustLinearSVC(radius=0.05).fit(*cancer)
-    display = ScreeningDisplay.from_estimator(model)
-    assert display.removed[-1] == model.screening_[0]["removed"] > 0.5
-    assert display.saturated[-1] == model.screening_[0]["saturated"]
-    assert display.iterations[-1] == model.n_iter_[0]
-    shown = [text.get_text() for text in display.figure_.axes[1].legend_.get_texts()]
-    assert shown == ["removed", "saturated", "undecided", "relative gap"]
-    display.figure_.canvas.draw()
-
-
-def test_screening_display_names_the_class(blobs):
-    X, y = blobs
-    model = RobustLinearSVC().fit(X, np.array(["a", "b", "c"])[y])
-    display = ScreeningDisplay.from_estimator(model, label="b")
-    assert display.ax_.get_title() == "b against the rest"
-    with pytest.raises(ValueError, match="label='d' is not one of the classes"):
-        ScreeningDisplay.from_estimator(model, label="d")
 
 
 def test_certified_accuracy_is_the_robust_score(cancer):
@@ -247,4 +226,4 @@ def test_missing_matplotlib_is_said(cancer, monkeypatch):
     model = RobustLinearSVC().fit(*cancer)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"wideberth\[plots\]"):
-        ScreeningDisplay.from_estimator(model)
+        CertifiedAccuracyDisplay.from_estimator(model, *cancer)

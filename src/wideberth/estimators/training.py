@@ -187,11 +187,6 @@ class MeasuredRows(Samples):
     @classmethod
     def of(cls, X, y, sample_weight=None, radius=None, bars=None, **more) -> Self:
         """Check what is given for each sample."""
-        if getattr(sample_weight, "shape", None) == X.shape:
-            raise ValueError(
-                f"sample_weight has shape {X.shape}, that of X; it takes one number "
-                "per row. Errors of every cell are given by name: fit(X, y, X_err=...)."
-            )
         weight = 1.0 if sample_weight is None else sample_weight
         weight = check_per_sample(weight, len(y), "sample_weight")
         if np.ndim(radius) > 0:
