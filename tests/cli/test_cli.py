@@ -380,15 +380,15 @@ def test_warnings_may_be_errors(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["fit", "data.csv"], 2, "say which column holds the class: --target COL."),
-        (["path", "data.csv"], 2, "say which column holds the class: --target COL."),
+        (["fit", "data.csv"], 2, "say which column to predict: --target COL."),
+        (["path", "data.csv"], 2, "say which column to predict: --target COL."),
         (["fit", "data.csv", "--target", "state", "--report", "r.pdf"], 2, "--report r.pdf: an HTML page is written, and its name must end in .html or .htm"),
         (["fit", "data.csv", "--target", "state", "--out", "m.pkl"], 2, "a model file is written, and its name must end in .wideberth"),
         (["fit", "data.csv", "--target", "state", "--suspects", "s.xlsx"], 2, "a CSV is written"),
         (["certify", "m", "data.csv", "--curve", "c.png"], 2, "--curve c.png: a CSV is written, and its name must end in .csv or .txt"),
         (["fit", "none.csv", "--target", "y"], 1, "none.csv: there is no such file."),
         (["fit", "data.csv", "--target", "sex"], 1, "data.csv has no column 'sex'"),
-        (["fit", "data.csv", "--target", "mass", "--drop", "state"], 1, "it must hold a class"),
+        (["fit", "data.csv", "--target", "mass", "--drop", "state", "--task", "classify"], 1, "it must hold a class"),
         (["fit", "data.csv", "--target", "state", "--radius", "-1"], 2, "'-1' must be a number ≥ 0"),
         (["fit", "data.csv", "--target", "state", "--out", "no/m.wideberth"], 1, "there is no folder"),
         (["fit", "data.csv", "--target", "state", "--noise", "l1", "--replicates", "mass"], 2, "both say what shape"),
@@ -521,7 +521,7 @@ def test_progress_is_shown_on_a_terminal_only(fitted):
     os.close(end)
     assert "cross-validating" in os.read(terminal, 10_000).decode()
     os.close(terminal)
-    done = execute(*arguments[len(EXECUTABLE) :], folder=folder)
+    done = run(*arguments[len(EXECUTABLE) :], folder=folder)
     assert done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[0].startswith("verdict    Robustness ")

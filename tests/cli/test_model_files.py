@@ -34,7 +34,7 @@ from wideberth import (
 from wideberth import make_robust_pipeline as pipeline
 from wideberth.cli import fit as fit_command
 from wideberth.cli.errors import UserError
-from wideberth.cli.model import classifier_of, dump_model, load_model, open_model
+from wideberth.cli.model import decider_of, dump_model, load_model, open_model
 from wideberth.cli.model_file import dumps, loads
 from wideberth.cli.prepare import PreparedNumbers
 
@@ -367,7 +367,7 @@ def test_files_of_version_1_are_read(name):
     else:
         radii = model.certified_radius(rows)
         np.testing.assert_allclose(radii, known["certified_radius"], **close)
-    svc = classifier_of(model)
+    svc = decider_of(model)
     assert known["parameters"].items() <= svc.get_params().items()
     assert np.all(svc.dual_gap_ <= svc.tol * svc.objective_)
     if "suspects" in known:

@@ -27,8 +27,8 @@ from wideberth.cli.output import points
 from wideberth.cli.prepare import Columns, PreparedRows
 from wideberth.cli.result import (
     Accuracies,
-    Evaluation,
-    FoldShares,
+    ClassEvaluation,
+    FoldMeans,
     Gain,
     Gains,
     ModelFacts,
@@ -234,9 +234,12 @@ def stated(measured, noisy, own=0.9):
 
     both = zip(("ordinary", "tuned"), measured, noisy, strict=True)
     gains = {name: Gains(gain(*m), gain(*c)) for name, m, c in both}
-    shares = FoldShares(own, 0.01, [])
+    shares = FoldMeans(own, 0.01, [])
     models = {"robust": Accuracies(shares, shares, None, {})}
-    found = Evaluation(5, False, "accuracy", 0.5, None, models, None, gains, None)
+    found = ClassEvaluation(
+        5, False, "accuracy", None, None, majority=0.5, models=models, confusion={},
+        gains=gains,
+    )  # fmt: skip
     return judge_worth(MODEL, NOISE, found, None)
 
 

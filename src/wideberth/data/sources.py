@@ -447,7 +447,7 @@ class TableSource(Source):
         if not any(isinstance(part, str) for part in (y, weight)):
             yield y, weight
             return
-        numbers = tuple(n for n in self.plan.numbers if n == weight)
+        numbers = tuple(n for n in self.plan.numbers if n in (y, weight))
         for chunk in self.chunks(Plan(self.plan.texts, numbers)):
             yield chunk.y, chunk.weight
 
