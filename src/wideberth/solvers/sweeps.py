@@ -190,7 +190,7 @@ class Ascent:
         None where Newton's method should take over.
         """
         if init is None:
-            self._begin(DualIterate.zero(self.screener.problem), 0.0)
+            self._begin(DualIterate.first(self.screener.problem), 0.0)
         else:
             free = self.screener.reduction.free
             alpha = np.clip(init, 0.0, self.full.weights)[free]
