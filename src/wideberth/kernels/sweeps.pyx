@@ -270,8 +270,10 @@ cdef class Sweeps:
     def active(self):
         return self.at.n_active
 
-    def run(self, Py_ssize_t most_epochs, double most_entries, double tol):
-        """Sweep until about `tol` times the objective is left of the gap.
+    def run(
+        self, Py_ssize_t most_epochs, double most_entries, double tol, double least=0.0
+    ):
+        """Sweep until about `tol` times the objective, or `least`, is left of the gap.
 
         Ends after so many epochs or once so many entries are read, too. Rows that were
         left out come back once the others have the gap that is asked for; or a tenth
@@ -311,7 +313,7 @@ cdef class Sweeps:
                 self.told_gap = told
                 if k <= NOTED:
                     read[k - 1], seen[k - 1], gaps[k - 1] = entries, rows, told
-                left = tol * (self.value + told)
+                left = tol * max(self.value + told, least)
                 if visited == self.n:
                     if self.gap <= left:
                         break

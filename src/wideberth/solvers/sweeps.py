@@ -221,12 +221,13 @@ class Ascent:
 
     @property
     def scale(self) -> float:
-        """About the objective."""
-        return abs(self.sweeps.value) + self.gap
+        """About the objective, or what gaps are relative to if that is more."""
+        return max(abs(self.sweeps.value) + self.gap, self.full.least_scale)
 
     def _left(self) -> float:
         """What it will cost to sweep to the goal, relative to about the optimum."""
-        optimum = math.sqrt(abs(self.sweeps.value) * self.scale)
+        value = abs(self.sweeps.value)
+        optimum = math.sqrt(value * (value + self.gap))
         return self.pace.left(self.goal * max(optimum, self.full.least_scale))
 
     # -- sweeps ------------------------------------------------------------------------
@@ -287,7 +288,8 @@ class Ascent:
         control, sweeps, rows = self.control, self.sweeps, self.screener.problem.rows
         most = min(max(self.entries, _LEAST_ENTRIES), _CALL_ENTRIES)
         epochs = min(control.max_iter - control.steps, MOST_STEPS)
-        entries, visited = sweeps.run(epochs, most, self.goal)
+        least = self.full.least_scale
+        entries, visited = sweeps.run(epochs, most, self.goal, least)
         self.entries += entries
         self.at.s, self.at.balance = sweeps.s, sweeps.balance
         control.steps += math.ceil(visited / rows.n)
@@ -373,7 +375,8 @@ class Ascent:
         if not self.eager:
             return left > whole and self.pace.spent > whole
         known = self._rows_are_known
-        ahead = self.cost.newton(_RESERVE * self.fewest) if known else whole
+        rows = min(_RESERVE * self.fewest, self.full.n)
+        ahead = self.cost.newton(rows) if known else whole
         # The longer sweeps take, the less their predictions are worth.
         return _SLOWING * max(1.0, self.pace.spent / whole) * left > ahead
 
