@@ -39,6 +39,7 @@ from wideberth.solvers.batches import (
     Decide,
     Decided,
     FirstPass,
+    Gather,
     part_of,
 )
 from wideberth.solvers.newton import Newton
@@ -56,6 +57,7 @@ class Chunks(Batches):
         self.source, self.terms = source, terms
         self.n, self.d, self.stays = source.n, terms.d, source.stays
         self.sets, self.intercept = terms.noise, terms.intercept
+        self.tilt = terms.tilt
         self.capacity = source.capacity()
         if terms.error_shape is not None:  # sets of their kind; chunks have the others
             none = np.zeros((0, self.d))
@@ -162,9 +164,15 @@ class _Asked:
     def __call__(self, chunk: Samples):
         """What the chunk answers."""
         problem, tilt = self.terms.problem(chunk, check=self.check), self.terms.tilt
-        if tilt:
-            first = isinstance(self.question, FirstPass)
-            problem = problem.tilted(tilt) if first else problem.hinges(tilt)
+        if tilt and isinstance(self.question, FirstPass):
+            fold = problem.tilt_of(tilt)
+            if fold.noise is not None and fold.noise.parts:  # rows bring it along
+                fold = replace(fold, noise=None)
+            problem = replace(problem, folded=fold)
+        elif tilt:
+            problem = problem.hinges(tilt)
+            if not isinstance(self.question, Gather):  # it asks of rows one by one
+                problem = replace(problem, folded=None)
         if self.beyond is not None:
             problem = self.beyond.rest(problem)
         return self.question(chunk.number, problem)
@@ -263,11 +271,17 @@ class FewDistinct(Batches):
         self.sets, self.penalty = chunks.sets, chunks.penalty
         self.chunks, self.rows = chunks, distinct
         self.intercept = None  # `ask` decides with b, whatever it is
+        folded = chunks.folded
+        if chunks.tilt:
+            problem = replace(problem, folded=None).hinges(chunks.tilt)
+            if problem.folded is not None and folded is not None:
+                folded = folded + problem.folded
         self.problem = replace(
             problem,
             penalty=chunks.penalty,
-            folded=chunks.folded,
+            folded=folded,
             least_scale=chunks.least_scale,
+            tilt=chunks.tilt,
         )
         self.problem.rows.passes = Passes(self.n, self.n)  # the read that found them
         self.solved = self.problem

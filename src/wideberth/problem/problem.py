@@ -297,7 +297,7 @@ class Problem:
         Theory §15: of every sample −q is folded, but for its noise, of which q is; what
         is left of its radius in the hinge is 1 − 2q of it.
         """
-        fold = replace(self.fold().times(-share), n=0)
+        fold = self.tilt_of(share)
         noise = self.noise.with_radii((1 - 2 * share) * self.radii)
         changed = replace(self, noise=noise, folded=fold, tilt=share)
         least = changed._loss_of_constant()
@@ -307,10 +307,25 @@ class Problem:
             least = fold.rounding * fold.rounding / PROVABLE
         return replace(changed, least_scale=least)
 
+    def tilt_of(self, share: float) -> Folded:
+        """What the quantile loss folds of all samples."""
+        return replace(self.fold().times(-share), n=0)
+
     def hinges(self, share: float) -> Problem:
-        """Return the hinges of the quantile loss alone, without what is folded."""
-        radii = (1 - 2 * share) * self.radii
-        return replace(self, noise=self.noise.with_radii(radii))
+        """Return the hinges of the quantile loss, without the sums that it folds.
+
+        Ellipsoids have no sum of their own: their Σ qc_iρ_iU_i stays.
+        """
+        noise = self.noise.with_radii((1 - 2 * share) * self.radii)
+        if not self.noise.smooth or self.noise.proportional:
+            return replace(self, noise=noise)
+        kept = Folded(
+            np.zeros(self.rows.d),
+            chain=chain(self.n) + self.chain,
+            largest_lipschitz=largest(self.noise.lipschitz(self.rows.d)),
+            noise=self.noise.folded(share * self.weights),
+        )
+        return replace(self, noise=noise, folded=kept)
 
     def times(self, C: float) -> Problem:
         """Return the problem with C times the weights, those of folded samples too."""
@@ -320,7 +335,7 @@ class Problem:
         return replace(self, weights=C * self.weights, folded=fold, least_scale=scale)
 
     def fold(self, chosen=None) -> Folded:
-        """Σ of c_i times z_i, m_i, y_i, ρ_iU_i over all samples, or a mask (theory §3)."""
+        """Σ of c_i times z_i, m_i, y_i, ρ_iU_i, over a mask or all (theory §3)."""
         if chosen is None:
             count, some = self.n, lambda values: values
         else:

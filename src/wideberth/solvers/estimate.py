@@ -10,8 +10,8 @@ and the metric τc_i on row i. In a_i, the share of c_i over τ, a step is
 y_i² = 1: the matrix is the same whatever the labels. Problems that differ in their
 labels alone take two products of matrices a step together. Under noise Ω(x) = ‖√D x‖ is
 replaced by the parabola that touches it from above at the last x, whose curvature is
-β = Σα_iρ_i/Ω, folded samples included. With TᵀMT = I and TᵀDT = diag(δ), where M is the rest of the matrix, its
-inverse is T diag(1/(1+βδ)) Tᵀ.
+β = Σα_iρ_i/Ω, folded samples included. With TᵀMT = I and TᵀDT = diag(δ), where M is the
+rest of the matrix, its inverse is T diag(1/(1+βδ)) Tᵀ.
 
 A few steps do not lead to x, but most rows are on their side of the margin then. The
 arrays below hold y_i times what is called s_i, u_i, g_i, a_i and m_i here.
