@@ -30,7 +30,6 @@ import math
 import os
 import random
 import re
-import resource
 import select
 import shutil
 import signal
@@ -50,7 +49,8 @@ PACKAGE = ROOT / "src" / "wideberth"
 CACHE = ROOT / ".mutants"
 #: Folders of the package that a sample is drawn from, unless others are named.
 FOLDERS = ["kernels", "problem", "noise", "screening", "measurement", "estimators"]
-#: Tests that may be chosen; those of commands and pages start processes of their own.
+FOLDERS += ["data", "cli"]
+#: Tests that may be chosen; pages and examples start processes of their own.
 TESTS = [f"tests/{folder}" for folder in (*FOLDERS, "solvers", "test_arguments.py")]
 #: What is said of a mutant of a kernel that the compiler refuses.
 NO_CODE = "does not compile"
@@ -466,6 +466,8 @@ def in_child(seconds: float, work: Callable, *arguments):
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
+        import resource  # Unix alone has it
+
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds),) * 2)
         os.close(read)

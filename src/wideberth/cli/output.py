@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import IO, Literal
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.result import FoldShares, Gain
+from wideberth.cli.result import FoldMeans, Gain
 from wideberth.data.files import Staged, uninterrupted
 
 #: Bytes of a table that wait in memory until all of it is there (a choice).
 _SMALL = 1 << 24
+#: Sizes of numbers that are written without a power of ten (a choice).
+_PLAIN = 1e-4, 1e7
 #: What is written to a file: text, bytes, or a stream of them.
 Content = str | bytes | IO[bytes]
 
@@ -328,23 +330,39 @@ def with_minus(text: str) -> str:
 def with_error(value: float, error: float, sign: str = "") -> tuple[str, str]:
     """Write a value and its error, both to the second significant digit of the error.
 
-    An error of 0 is exact and written so. `sign` is "+" where a plus sign is wanted.
+    An error of 0 is exact and written so, and NaN is unknown. `sign` is "+" where a
+    plus sign is wanted.
     """
     if error == 0:
         return with_minus(f"{value:{sign}.4g}"), "0"
+    if not math.isfinite(error):
+        return with_minus(f"{value:{sign}.4g}"), "unknown"
+    size = max(abs(value), error)
+    if size < _PLAIN[0] or size >= _PLAIN[1]:
+        return with_minus(f"{value:{sign}.4g}"), f"{error:.2g}"
     digits = max(0, 1 - int(f"{error:.1e}".partition("e")[2]))
     rounded = round(value, digits) + 0.0  # no −0.0
     return with_minus(f"{rounded:{sign}.{digits}f}"), f"{error:.{digits}f}"
 
 
-def points(gain: Gain) -> str:
-    """Write a gain with its standard error, in percentage points."""
-    return " ± ".join(with_error(100 * gain.mean, 100 * gain.error, "+"))
+def points(gain: Gain, unit: float = 100) -> str:
+    """Write a gain with its standard error, in percentage points or another unit."""
+    return " ± ".join(with_error(unit * gain.mean, unit * gain.error, "+"))
 
 
-def spread(shares: FoldShares) -> str:
+def spread(means: FoldMeans) -> str:
     """Write the mean of shares over folds with their standard deviation."""
-    return " ± ".join(with_error(100 * shares.mean, 100 * shares.std)) + " %"
+    return " ± ".join(with_error(100 * means.mean, 100 * means.std)) + " %"
+
+
+def off(means: FoldMeans) -> str:
+    """Write the mean of errors over folds with their standard deviation."""
+    return " ± ".join(with_error(means.mean, means.std))
+
+
+def scored(value: float, measure: str) -> str:
+    """Write an accuracy or an error."""
+    return percent(value) if measure.endswith("accuracy") else number(value)
 
 
 def whole(value: int) -> str:

@@ -219,7 +219,7 @@ def measured_data(X):
     # The sum of squares is finite unless an entry is not, or it overflows; unlike
     # isfinite, it needs no array of n×d flags.
     if isinstance(X, np.ndarray):
-        X = np.require(X, requirements="A")
+        X = X if X.flags.aligned else np.require(X, requirements="A")
         values, norms = X, row_norms(X)
         square = product(norms, norms)
     else:
