@@ -290,10 +290,11 @@ cdef class Sweeps:
     def run(self, Py_ssize_t most_epochs, double most_entries, double tol):
         """Sweep until about `tol` times the objective is left of the gap.
 
-        Ends after so many epochs or once so many entries are read, too. All rows are
-        looked at, and those that were left out come back where their slacks ask for it,
-        once the active rows have half the gap that is asked for; or a tenth of that of
-        all rows, and epochs over them have cost as much as the look.
+        Ends after so many epochs or once so many entries are read, too. Rows that were
+        left out come back once the others have the gap that is asked for; or a tenth
+        of that of all rows, and epochs over them have cost as much as one over all.
+        Where most rows were left out, all are looked at, and those alone come back
+        whose slacks ask for it.
 
         Returns the entries read and the rows visited.
         """
@@ -322,7 +323,10 @@ cdef class Sweeps:
                     left = tol * (self.value + told)
                     self.shrunk += self.at.entries
                     few = self.shrunk >= self.whole and told <= 0.1 * self.gap
-                    if few or told <= 0.5 * left or self.at.n_active == 0:
+                    if 2 * self.at.n_active > self.n:
+                        if few or told <= left:  # an epoch over all costs little more
+                            self.activate_all()
+                    elif few or told <= 0.5 * left or self.at.n_active == 0:
                         self.look()
                         entries, rows = entries + self.at.entries, rows + self.n
                         told = self.gap
