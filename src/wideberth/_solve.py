@@ -235,7 +235,7 @@ def solve_stated(
 ) -> Solution:
     """`solve` without a word: warnings stay in `Solution.notes`."""
     check_choices(options.solver, options.screening)
-    if is_scaled(X, y, memory):
+    if is_scaled(X, y):
         return _solve_in_chunks(X, y, statement, options, memory, verbose)
     if is_foreign(X):
         return _solve_on_host(X, y, statement, options)

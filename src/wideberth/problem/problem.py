@@ -437,7 +437,8 @@ class Problem:
     def best_intercept(self, slack: np.ndarray) -> float:
         """Return b minimising P for fixed w; `slack` = m_i − ψ_i(w,0)."""
         penalty, folded = self.intercept or 0.0, self._fold("balance")
-        return best_intercept(slack, self.y, self.weights, penalty, folded)
+        vectors = host(slack), host(self.y), host(self.weights)
+        return best_intercept(*vectors, penalty, folded)
 
     # -- dual ------------------------------------------------------------------
 

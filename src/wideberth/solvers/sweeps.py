@@ -211,7 +211,7 @@ class Ascent:
                     return None
                 if self._screening_pays(left):
                     self._certify()
-                elif self._factors_are_dear and left > self._second_order_cost():
+                elif self._factors_are_dear and self._acceleration_pays(left):
                     self._accelerate()
             if self.pace.spent > MOST_STEPS * self.cost.product and self.pace.stalled():
                 if self.control.exhausted():
@@ -416,11 +416,16 @@ class Ascent:
         rows = int(rows / WALK_RESERVE)  # it adds this reserve itself
         return method.run(full, control, WarmStart(full, full.at(w), alpha, rows=rows))
 
-    def _second_order_cost(self) -> float:
-        """Cost of `_accelerate`, a Newton step taking 100 products with its rows."""
+    def _acceleration_pays(self, left: float) -> bool:
+        """Whether `_accelerate` costs less than half of what is `left` to sweep.
+
+        Its Newton step takes 100 products with the rows inside their bounds. Sweeps
+        are predicted to take two to three times too long where they have just begun.
+        """
         alpha, problem = self.at.alpha, self.screener.problem
         inside = np.flatnonzero((alpha > 0) & (alpha < problem.weights))
-        return 100.0 * problem.rows.entries(inside) + 4.0 * _BLOCK_ROWS**3
+        step = 100.0 * self.cost.entry * problem.rows.entries(inside)
+        return left > 2.0 * (step + 4.0 * _BLOCK_ROWS**3)
 
     def _accelerate(self) -> None:
         """A Newton step on the face; if cut short, maximise D over the fastest rows."""
