@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, make_blobs
-from sklearn.preprocessing import FunctionTransformer, StandardScaler, scale
+from sklearn.preprocessing import StandardScaler, scale
 
 mpl.use("Agg")
 
@@ -22,7 +22,6 @@ from wideberth.plotting import (
     MarginDisplay,
     PathDisplay,
     ReliabilityDisplay,
-    ScreeningDisplay,
 )
 
 
@@ -41,36 +40,6 @@ def blobs():
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
     return scale(X), y
-
-
-def test_screening_display_ends_with_what_the_fit_reports(cancer):
-    model = RobustLinearSVC(radius=0.05).fit(*cancer)
-    display = ScreeningDisplay.from_estimator(model)
-    assert display.removed[-1] == model.screening_[0]["removed"] > 0.5
-    assert display.saturated[-1] == model.screening_[0]["saturated"]
-    assert display.iterations[-1] == model.n_iter_[0]
-    shown = [text.get_text() for text in display.figure_.axes[1].legend_.get_texts()]
-    assert shown == ["removed", "saturated", "undecided", "relative gap"]
-    display.figure_.canvas.draw()
-
-
-def test_screening_display_names_the_class(blobs):
-    X, y = blobs
-    model = RobustLinearSVC().fit(X, np.array(["a", "b", "c"])[y])
-    display = ScreeningDisplay.from_estimator(model, label="b")
-    assert display.ax_.get_title() == "b against the rest"
-    with pytest.raises(ValueError, match="label='d' is not one of the classes"):
-        ScreeningDisplay.from_estimator(model, label="d")
-
-
-@pytest.mark.filterwarnings("ignore::wideberth.NullModelWarning")
-def test_screening_display_says_when_there_is_nothing_to_draw(cancer):
-    model = RobustLinearSVC(
-        solver_options={"warm_start": True}, fit_intercept=False
-    ).fit(*cancer)
-    model.fit(*cancer)  # at the solution there is nothing to do
-    with pytest.raises(ValueError, match="has no trace"):
-        ScreeningDisplay.from_estimator(model)
 
 
 def test_certified_accuracy_is_the_robust_score(cancer):
@@ -181,19 +150,6 @@ def test_reliability_shows_what_was_promised_and_what_came(blobs):
         ReliabilityDisplay.from_estimator(model, X, names, label="d", X_err=E)
 
 
-def test_margins_behind_steps_that_are_not_linear_are_refused():
-    X, y = np.exp(np.random.default_rng(0).normal(size=(30, 2))), np.arange(30) % 2
-    svc = RobustLinearSVC(error_shape="box")
-    model = make_robust_pipeline(FunctionTransformer(np.log), svc)
-    model.fit(X, y, robustlinearsvc__X_err=0.1 * X)
-    with pytest.raises(ValueError, match=r"is not linear.*model\[-1\]"):
-        MarginDisplay.from_estimator(model, X, y, X_err=0.1 * X)
-    sure = CertifiedAccuracyDisplay.from_estimator(
-        model, X, y, radii=[1], X_err=0.1 * X
-    )
-    assert sure.accuracy[0] == model.robust_score(X, y, X_err=0.1 * X)
-
-
 # -- along a path ----------------------------------------------------------------------
 
 
@@ -270,4 +226,4 @@ def test_missing_matplotlib_is_said(cancer, monkeypatch):
     model = RobustLinearSVC().fit(*cancer)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"wideberth\[plots\]"):
-        ScreeningDisplay.from_estimator(model)
+        CertifiedAccuracyDisplay.from_estimator(model, *cancer)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.problem.endpoints import critical_radius
     from wideberth.results import NullModelWarning
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Box",

@@ -36,9 +36,11 @@ from wideberth.results import (
     not_proven,
 )
 from wideberth.screening import Partition
-from wideberth.solvers.base import Options
+from wideberth.screening.ranges import RangeProof
+from wideberth.solvers.base import Control, Options
 from wideberth.solvers.paths import Found, Sequence
 from wideberth.solvers.registry import check_choices, choose_solver
+from wideberth.solvers.spans import Along, complete_spans
 
 #: Largest number of rows, of all points together, at which points keep their margins
 #: to count later what they decide: a bound on memory, some 150 MB.
@@ -69,6 +71,7 @@ def path(
     sample_weight=None,
     loss="hinge",
     quantile=0.5,
+    complete=None,
     solver="auto",
     screening="ellipsoid",
     tol=1e-6,
@@ -107,6 +110,11 @@ def path(
         Levels of the ramp in any order, in place of several radii; None and −∞ are the
         hinge. Each point starts where the one before ended, or from the hinge loss
         where that is the better start.
+    complete : float, optional
+        Relative gap, larger than `tol`, that is proven of a model at every value of a
+        range: one of `Cs`, `radii` and `norm_penalties` is a tuple (low, high), and the
+        others are one value each, such as Cs=[1.0]. The path chooses its own points,
+        and `Path.at` gives the models between them without solving again.
     max_iter : int
         Most iterations of one point.
     max_seconds : float, optional
@@ -143,12 +151,24 @@ def path(
     >>> models = path(paper_preprocess("breast_cancer", X), y, Cs=5, radii=[0, 0.1])
     >>> models.coefs.shape, bool(models.relative_gaps.max() <= 1e-6)
     ((2, 5, 30), True)
+
+    For every C between two, not only for some:
+
+    >>> X = paper_preprocess("breast_cancer", X)
+    >>> models = path(X, y, Cs=(0.01, 1.0), complete=1e-3)
+    >>> models.at(0.1234).relative_gap <= 1e-3
+    True
     """
     given = locals()
     statement, options = from_keywords(Statement, given), from_keywords(Options, given)
-    levels = read_levels(statement, radii, norm_penalties, ramps)
     alphas = {"keep_alphas": keep_alphas, "until": KeyboardInterrupt}
-    found = follow(X, y, statement, Cs, levels, options, **alphas)
+    if complete is None:
+        levels = read_levels(statement, radii, norm_penalties, ramps)
+        found = follow(X, y, statement, Cs, levels, options, **alphas)
+    else:
+        check_number(complete, "complete", positive=True)
+        ends = read_range(statement, Cs, radii, norm_penalties, ramps)
+        found = follow_range(X, y, statement, ends, complete, options, **alphas)
     for note in () if quiet else found.notes:
         warnings.warn(note, stacklevel=2)
     return found
@@ -171,16 +191,9 @@ def follow(
     `until` are exceptions that end the path where it is; without `proofs` nothing is
     computed about the samples that final certificates decide.
     """
-    check_choices(options.solver, options.screening)
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
-    radius = 1.0 if statement.radius is None else statement.radius
-    unit = replace(statement, C=1.0, radius=radius, norm_penalty=0.0, ramp=None)
-    units = build_problem(X, y, unit, factor)
-    check_radii(units, levels[:, 0].max())
-    units = merge_rows(units)
+    units, control = _prepared(X, y, statement, factor, levels[:, 0].max(), options)
     problem = units.problem
-    in_units = replace(options, callback=units.callback(options.callback))
-    control = in_units.control(problem)
     with np.errstate(all="ignore"):
         least = units.level(levels[:, 0].min(), levels[:, 1].min())
         values = read_Cs(Cs, [replace(units, problem=least)])
@@ -204,6 +217,106 @@ def follow(
     )
     found.notes = tuple(_notes(found, reason, options.tol, _remedy(found, units)))
     return found
+
+
+def _prepared(
+    X, y, statement: Statement, factor: float | None, radius: float, options: Options
+) -> tuple[Presolved, Control]:
+    """The problem at C = 1 and factor 1 on the radii, and the limits of each point.
+
+    `factor` is the largest C, or None; `radius` the largest factor on the radii.
+    """
+    check_choices(options.solver, options.screening)
+    radii = 1.0 if statement.radius is None else statement.radius
+    unit = replace(statement, C=1.0, radius=radii, norm_penalty=0.0, ramp=None)
+    units = build_problem(X, y, unit, factor)
+    check_radii(units, radius)
+    units = merge_rows(units)
+    in_units = replace(options, callback=units.callback(options.callback))
+    return units, in_units.control(units.problem)
+
+
+def follow_range(
+    X,
+    y,
+    statement: Statement,
+    ends: dict[str, tuple[float, float]],
+    tol: float,
+    options: Options,
+    *,
+    keep_alphas: bool = False,
+    until: type[BaseException] | tuple = (),
+) -> Path:
+    """`path` over a range (`read_range`) with models of gap `tol` at every value.
+
+    `until` are exceptions that end the path where it is.
+    """
+    if not tol > options.tol:
+        raise ValueError(
+            f"complete={tol:g} must be larger than tol={options.tol:g}, the gap of the "
+            "points that are solved for; lower tol."
+        )
+    (axis,) = [name for name, (low, high) in ends.items() if low < high]
+    C, radius = ends["C"][1], ends["radius"][1]
+    units, control = _prepared(X, y, statement, C, radius, options)
+    first = {name: low for name, (low, _) in ends.items()}
+    proofs, reason = dict[tuple[float, float], RangeProof](), ""
+    with np.errstate(all="ignore"):
+        hardest = units.level(radius, ends["norm_penalty"][1]).times(C)
+        solver = choose_solver(hardest, options.solver, along_path=True)
+        along = Along(
+            units,
+            control,
+            solver,
+            axis,
+            C=first["C"],
+            radius=first["radius"],
+            norm_penalty=first["norm_penalty"],
+        )
+        try:
+            for span in complete_spans(along, *ends[axis], tol):
+                proofs[span.first.at, span.last.at] = units.proof(span.proof)
+        except until:
+            reason = "interrupted"
+    if not reason and control.interrupted():
+        reason = "stopped by max_seconds or the callback"
+    at = np.array(sorted(along.found))
+    levels = np.array([[first["radius"], first["norm_penalty"], -np.inf]])
+    if axis != "C":
+        levels = np.repeat(levels, at.size, axis=0)
+        levels[:, ("radius", "norm_penalty").index(axis)] = at
+    values = at if axis == "C" else np.array([C])
+    points = dict[tuple[int, int], PathPoint]()
+    for j, value in enumerate(at.tolist()):
+        where = (0, j) if axis == "C" else (j, 0)
+        place = values[where[1]], *levels[where[0]].tolist()
+        few = len(points) * units.problem.n <= _KEPT_ROWS
+        points[where] = _point(place, along.found[value], units, keep_alphas, few)
+    shape, classes = (units.n, units.problem.rows.d), units.problem.classes
+    found = Path(values, levels, points, *shape, solver.name, keep_alphas, classes)
+    found.axis, found.tolerance, found.proofs = axis, tol, proofs
+    notes = _notes(found, "", options.tol, _remedy(found, units))
+    found.notes = (*notes, *_open_ranges(found, ends[axis], tol, reason))
+    return found
+
+
+def _open_ranges(
+    found: Path, ends: tuple[float, float], tol: float, reason: str
+) -> list[Warning]:
+    """A warning about the parts of a range where the gap asked for is not proven."""
+    left, reached = [], ends[0]
+    for (first, last), proof in found.proofs.items():
+        reached = last
+        if not proof.excess(tol) <= 1:
+            left.append((first, last))
+    if reached < ends[1]:
+        left.append((reached, ends[1]))
+    if not left:
+        return []
+    why = f"it was {reason}" if reason else "rounding, or max_iter, forbids more"
+    parts = ", ".join(f"from {first:g} to {last:g}" for first, last in left)
+    said = f"complete={tol:g} is not proven for {found.axis} {parts}, since {why}."
+    return [convergence_warning(f"The path is not complete: {said}")]
 
 
 def _remedy(found: Path, units: Presolved) -> str:
@@ -386,6 +499,43 @@ def read_levels(
             "the others."
         )
     return np.column_stack(np.broadcast_arrays(*levels.values()))
+
+
+def read_range(
+    statement: Statement, Cs, radii=None, norm_penalties=None, ramps=None
+) -> dict[str, tuple[float, float]]:
+    """Ends of a complete path: one of C, radius and norm penalty has two."""
+    given = {"Cs": Cs, "radii": radii, "norm_penalties": norm_penalties}
+    ranges = [name for name, values in given.items() if isinstance(values, tuple)]
+    if len(ranges) != 1:
+        raise ValueError(
+            f"complete goes along one range, and {len(ranges)} are given; one of Cs, "
+            "radii and norm_penalties must be a tuple (low, high)."
+        )
+    if statement.level > -np.inf or ramps is not None:
+        raise ValueError("ramps are not convex, and nothing is proven between points.")
+    if np.ndim(Cs) == 0 and not isinstance(Cs, int | np.integer):
+        Cs = [Cs]
+    found = {
+        "C": (Cs, read_Cs(Cs, []) if np.ndim(Cs) else np.zeros(2)),
+        "radius": (radii, read_radii(statement, radii)),
+        "norm_penalty": (norm_penalties, read_penalties(statement, norm_penalties)),
+    }
+    ends = {}
+    for name, (values, numbers) in found.items():
+        wanted = 2 if isinstance(values, tuple) else 1
+        if numbers.size != wanted or not numbers[0] <= numbers[-1]:
+            raise ValueError(
+                f"{name} is given as {short(values)}; with complete one of C, radius "
+                "and norm_penalty is a tuple (low, high), low < high, and the others "
+                "are one value each, such as Cs=[1.0]."
+            )
+        if wanted == 2 and not numbers[0] < numbers[1]:
+            raise ValueError(
+                f"({numbers[0]:g}, {numbers[1]:g}) is no range: low < high."
+            )
+        ends[name] = float(numbers[0]), float(numbers[-1])
+    return ends
 
 
 def read_Cs(Cs, problems: list[Presolved]) -> np.ndarray:

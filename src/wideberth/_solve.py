@@ -235,7 +235,7 @@ def solve_stated(
 ) -> Solution:
     """`solve` without a word: warnings stay in `Solution.notes`."""
     check_choices(options.solver, options.screening)
-    if is_scaled(X, y, memory):
+    if is_scaled(X, y):
         return _solve_in_chunks(X, y, statement, options, memory, verbose)
     if is_foreign(X):
         return _solve_on_host(X, y, statement, options)
@@ -438,21 +438,13 @@ def solve_source(
     chunks = Chunks(source, terms, float(statement.norm_penalty))
     search, level = Driver(chunks, control), statement.level
     begun = search.begin()
-    few = chunks.collapsed()
     build = partial(_solution_in_chunks, terms=terms, control=control, source=source)
-    if few is not None and level > -np.inf:
-        ramp = few.descend(control, level, options.starts)
-        search.adopt(ramp.found, few)
-        return build(search, descended=ramp)
     if level > -np.inf:
         descent = DescentInChunks(chunks, level, control)
         descended = descent.run(options.starts, begun)
         read = descent.passes - descended.found.passes
         return build(descended.found, descended=descended, read=read)
-    if few is None:
-        search.run(begun)
-    else:
-        search.adopt(few.solve(control), few)
+    search.run(begun)
     return build(search)
 
 

@@ -23,8 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.noise import ErrorBars, as_shape
-from wideberth.problem.arrays import concat, float64, is_foreign, like
-from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES
+from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.validation import check_per_sample
 
 
@@ -33,20 +32,15 @@ def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
 
     float32 data is read in blocks and never copied whole.
     """
-    foreign, n = is_foreign(X), X.shape[0]
-    if not foreign and X.dtype == np.float64:
+    n = X.shape[0]
+    if X.dtype == np.float64:
         values = np.asarray(X @ coef.T) + intercept
     else:
-        step = max((DEVICE_ENTRIES if foreign else CACHED_ENTRIES) // X.shape[1], 1)
-        weights, shift = coef.T, intercept
-        if foreign:  # the result is where X is
-            weights, shift = like(coef.T.copy(), X), like(intercept, X)
-        blocks = []
-        for start in range(0, n, step):
-            block = X[start : min(start + step, n), :]
-            block = float64(block) if foreign else block.astype(np.float64)
-            blocks.append(block @ weights + shift)
-        values = concat(blocks)
+        step = max(CACHED_ENTRIES // X.shape[1], 1)
+        blocks = (X[k : min(k + step, n), :] for k in range(0, n, step))
+        values = np.concatenate(
+            [b.astype(np.float64) @ coef.T + intercept for b in blocks]
+        )
     return values[:, 0] if len(coef) == 1 else values
 
 
@@ -83,31 +77,10 @@ def label_distances(values, labels, coef, noise="l2") -> tuple[np.ndarray, np.nd
 def robust_correct(values, labels, coef, radius, noise="l2") -> np.ndarray:
     """Whether every move within radius_i leaves sample i predicted as labels_i."""
     values, coef = every_class(values, coef)
-    return wins(_robust_lead(values, labels, coef, radius, noise), labels)
-
-
-def wins(lead: np.ndarray, labels) -> np.ndarray:
-    """Whether classes lead all others; `lead` is infinite at their own."""
+    lead = _robust_lead(values, labels, coef, radius, noise)
     # The first of equal scores wins, so a class beats later ones on a tie.
     later = np.arange(lead.shape[1]) > np.asarray(labels)[:, None]
     return np.all((lead > 0) | ((lead == 0) & later), axis=1)
-
-
-def box_lead(low, high, labels, coef, intercept) -> np.ndarray:
-    """The least f_y − f_k over boxes from `low` to `high`; infinite at k = y.
-
-    From the ends as they are: a box may be so lopsided that its middle, give or take
-    half its width, no longer tells both.
-    """
-    shifts, coef = every_class(intercept, coef)
-    lead = np.full((len(low), len(coef)), np.inf)
-    for p in np.unique(labels).tolist():
-        rows = np.flatnonzero(labels == p)
-        for k in set(range(len(coef))) - {p}:
-            w, shift = coef[p] - coef[k], (shifts[..., p] - shifts[..., k]).item()
-            least = low[rows] @ np.maximum(w, 0.0) + high[rows] @ np.minimum(w, 0.0)
-            lead[rows, k] = least + shift
-    return lead
 
 
 def worst_case(values, labels, coef, radius, noise="l2") -> np.ndarray:
@@ -118,7 +91,7 @@ def worst_case(values, labels, coef, radius, noise="l2") -> np.ndarray:
     moves = np.empty((len(labels), coef.shape[1]))
     for label, other in np.unique(np.column_stack([labels, rival]), axis=0):
         rows = np.flatnonzero((labels == label) & (rival == other))
-        unit = _worst_moves(noise, rows, coef[other] - coef[label])
+        unit = worst_moves(noise, rows, coef[other] - coef[label])
         moves[rows] = radii[rows, None] * unit
     return moves
 
@@ -129,13 +102,13 @@ def rivals(values, labels, coef, radius, noise="l2") -> np.ndarray:
     return _robust_lead(values, labels, coef, radius, noise).argmin(axis=1)
 
 
-def _worst_moves(noise, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+def worst_moves(noise, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Moves of the samples `rows` that attain κ_i(w) or Ω(w), one in a row or for all.
 
     Under a shape they are all the same.
     """
     if not isinstance(noise, ErrorBars):
-        return as_shape(noise, w.size).maximizer(w)
+        return np.atleast_2d(as_shape(noise, w.size).maximizer(w))
     return noise.take(rows).moves(w)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from wideberth.problem.arrays import Array, host, namespace
 from wideberth.problem.certificate import PROVABLE, Certificate
+from wideberth.screening.ranges import RangeProof
 from wideberth.solvers.base import Control
 from wideberth.solvers.ramp import Ending
 
@@ -347,6 +349,8 @@ class Path:
         with loss="quantile".
     solver : str
     notes : tuple of Warning
+    tolerance : float or None
+        The relative gap that is proven between points, too, of a complete path.
     """
 
     def __init__(
@@ -365,6 +369,10 @@ class Path:
         self.classes = None if classes is None else np.asarray(classes)
         self.n_samples, self.solver, self._points = n_samples, solver, points
         self.notes: tuple[Warning, ...] = ()
+        # Along what the path is complete, and what is proven between two values of it.
+        self.axis = "C"
+        self.tolerance: float | None = None
+        self.proofs: dict[tuple[float, float], RangeProof] = {}
         self.done = ~np.isnan(self._gathered("C", np.nan))
         self.coefs = self._gathered("w", np.nan, n_features)
         self.alphas = self._gathered("alpha", np.nan, n_samples) if alphas else None
@@ -410,6 +418,72 @@ class Path:
                 "there are."
             )
         return self._points[k, j]
+
+    def at(self, value: float) -> PathPoint:
+        """Return the model at any value of the range of a complete path.
+
+        It lies on the line between two points of the path, and its gap is proven by
+        what these prove together; nothing is solved.
+
+        Parameters
+        ----------
+        value : float
+            C, or the radius or the norm penalty where the path is complete along that.
+
+        Returns
+        -------
+        PathPoint
+            `objective` is an upper bound, of which `gap` is proven.
+        """
+        if self.tolerance is None:
+            raise ValueError(
+                "at needs a complete path, path(..., Cs=(low, high), complete=1e-3); "
+                "the points of a grid are path[k, j]."
+            )
+        value = float(value)
+        for (first, last), proof in self.proofs.items():
+            if first <= value <= last:
+                return self._between(first, last, value, proof)
+        ends = [end for span in self.proofs for end in span]
+        reach = f"from {min(ends):g} to {max(ends):g}" if ends else "for no value"
+        raise ValueError(f"{self.axis}={value:g} is out of reach: models are {reach}.")
+
+    def _between(
+        self, first: float, last: float, value: float, proof: RangeProof
+    ) -> PathPoint:
+        places = self.Cs if self.axis == "C" else self._levels[self.axis]
+        found = [int(np.flatnonzero(places == end)[0]) for end in (first, last)]
+        a, b = (self[(0, k) if self.axis == "C" else (k, 0)] for k in found)
+        if value in (first, last):
+            return a if value == first else b
+        t = (value - first) / (last - first)
+        certificate, w = proof.at(t), (1 - t) * a.w + t * b.w
+        alpha = None
+        if a.alpha is not None and b.alpha is not None:
+            alpha = (1 - t) * a.alpha + t * b.alpha
+        at: dict[str, Any] = {self.axis: value}
+        return replace(
+            a,
+            **at,
+            w=w,
+            b=(1 - t) * a.b + t * b.b,
+            objective=certificate.primal,
+            gap=certificate.gap,
+            relative_gap=certificate.relative_gap,
+            converged=certificate.proves(self.tolerance or 0.0),
+            null=not w.any(),
+            n_iter=0,
+            passes=0.0,
+            seconds=0.0,
+            undecided=self.n_samples,
+            trace=[],
+            alpha=alpha,
+            decided=(self.n_samples, 0, 0),
+        )
+
+    @property
+    def _levels(self) -> dict[str, np.ndarray]:
+        return {"radius": self.radii, "norm_penalty": self.norm_penalties}
 
     def __repr__(self):
         def ends(values):

@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,11 @@ from wideberth.data.files import uninterrupted, write_atomically
 from wideberth_paper.store import Store
 
 X, Y = two_classes(60)
+#: Ctrl-C and permissions as Unix has them.
+unix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such thing")
 
 
+@unix
 def test_interrupts_leave_models_files_and_threads_as_they_were():
     kinds = "fit,coordinate,path,search,file,text,dask"
     assert "interrupted" in interrupts.interrupt(kinds, tries=3)
@@ -96,7 +100,7 @@ def test_ctrl_c_waits_for_steps_that_belong_together():
 
     def work():
         with uninterrupted():
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
             steps.append("after it")
 
     with pytest.raises(KeyboardInterrupt):
@@ -115,6 +119,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     assert contents(tmp_path) == {"a": b"old"}
 
 
+@unix
 def test_a_file_keeps_its_permissions_and_a_new_one_has_the_usual_ones(tmp_path):
     secret, new = tmp_path / "secret", tmp_path / "new"
     secret.touch(0o600)

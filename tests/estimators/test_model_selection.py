@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import sklearn
-from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import make_scorer, roc_auc_score
@@ -13,9 +11,7 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     StratifiedKFold,
-    cross_val_score,
 )
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from wideberth import (
@@ -26,7 +22,6 @@ from wideberth import (
     robust_scorer,
 )
 from wideberth.datasets import load_breast_cancer, paper_preprocess
-from wideberth.estimators import svc
 from wideberth.estimators.folds import GridScores, run_folds
 
 CS, RADII = [0.01, 0.1, 1.0, 10.0], [0.0, 0.05, 0.2]
@@ -102,28 +97,6 @@ def test_norm_penalties_are_chosen_beside_C_and_radius(noisy):
         chosen.norm_penalty,
         chosen.radius,
     )
-    # The simplest: the smallest C, then the largest penalty, then radius.
-    means = search.cv_results_["mean_test_score"]
-    splits = [search.cv_results_[f"split{k}_test_score"] for k in range(3)]
-    error = np.std(splits, axis=0, ddof=1)[search.best_index_] / np.sqrt(3)
-    close = np.flatnonzero(means >= means.max() - error)
-    params = [search.cv_results_["params"][k] for k in close]
-    plain = clone(search).set_params(selection="one-standard-error").fit(*noisy)
-    assert (plain.C_, plain.norm_penalty_, plain.radius_) == min(
-        ((p["C"], p["norm_penalty"], p["radius"]) for p in params),
-        key=lambda p: (p[0], -p[1], -p[2]),
-    )
-
-
-def test_a_norm_penalty_that_leaves_few_features_is_found():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 40))
-    y = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=120) > 0
-    options = {"noise": "linf", "norm_penalties": [0.0, 1.0, 5.0], "cv": 3}
-    search = RobustLinearSVCCV([1.0], **options).fit(X, y)
-    assert search.norm_penalty_ > 0
-    assert {0, 1} <= {*search.support_features_}
-    assert len(search.support_features_) < 20
 
 
 @pytest.mark.parametrize("scoring", ["f1_macro", None])
@@ -207,20 +180,6 @@ def test_sizes_and_weights_of_samples_are_those_of_each_fold(noisy):
     np.testing.assert_allclose(search.coef_, final.coef_, atol=1e-6)
 
 
-def test_a_sample_of_no_weight_trains_nothing(noisy):
-    X, y = noisy
-    flipped = np.concatenate([y, 1 - y])
-    twice, weight = np.vstack([X, X]), np.repeat([1.0, 0.0], len(y))
-    n = len(y)
-    folds = [
-        (np.concatenate([train, train + n]), test)
-        for train, test in StratifiedKFold(3).split(X, y)
-    ]
-    plain = RobustLinearSVCCV(CS, cv=3).fit(X, y)
-    padded = RobustLinearSVCCV(CS, cv=folds).fit(twice, flipped, sample_weight=weight)
-    np.testing.assert_allclose(plain.scores_, padded.scores_)
-
-
 def test_folds_in_parallel_change_nothing(noisy):
     one = RobustLinearSVCCV(CS, RADII).fit(*noisy)
     two = RobustLinearSVCCV(CS, RADII, n_jobs=2).fit(*noisy)
@@ -236,18 +195,6 @@ def test_the_default_grid_is_that_of_a_path(cancer):
     assert shapes == ((2, 4, 2), (8,))
 
 
-def test_sparse_data_and_frames_give_the_same(noisy):
-    import pandas
-
-    X, y = noisy
-    X = np.where(np.abs(X) < 0.5, 0.0, X)
-    dense = RobustLinearSVCCV(CS, RADII).fit(X, y)
-    for other in (sp.csr_matrix(X), pandas.DataFrame(X).add_prefix("x")):
-        search = RobustLinearSVCCV(CS, RADII).fit(other, y)
-        np.testing.assert_allclose(search.scores_, dense.scores_)
-    assert list(search.feature_names_in_[:2]) == ["x0", "x1"]
-
-
 def test_without_a_final_fit_there_is_a_choice_but_no_model(noisy):
     X, y = noisy
     search = RobustLinearSVCCV(CS, RADII, solver_options={"refit": False}).fit(X, y)
@@ -260,30 +207,12 @@ def test_without_a_final_fit_there_is_a_choice_but_no_model(noisy):
         search.set_params(solver_options={"refit": False}).fit(X, y).predict(X)
 
 
-@pytest.mark.skipif(not svc._DISPATCHES, reason="needs SciPy ≥ 1.14")
-def test_a_search_copies_arrays_of_other_libraries_to_numpy(noisy):
-    strict = pytest.importorskip("array_api_strict")
-    plain = RobustLinearSVCCV(CS, RADII).fit(*noisy)
-    with sklearn.config_context(array_api_dispatch=True):
-        found = RobustLinearSVCCV(CS, RADII).fit(*map(strict.asarray, noisy))
-    assert isinstance(found.coef_, np.ndarray)
-    np.testing.assert_array_equal(found.scores_, plain.scores_)
-
-
 def test_a_search_keeps_what_the_chosen_model_keeps(noisy):
     search = RobustLinearSVCCV(CS, RADII).fit(*noisy)
     for name, value in vars(search.best_estimator_).items():
         if name.endswith("_") and name != "radius_":
             assert getattr(search, name) is value
     assert search.converged_.all()
-
-
-def test_a_search_inside_pipelines_and_cross_validation(noisy):
-    X, y = noisy
-    model = make_pipeline(StandardScaler(), RobustLinearSVCCV(CS, RADII, cv=3))
-    assert cross_val_score(model, X, y, cv=3).min() > 0.5
-    assert model.fit(X, y)[-1].radius_ in RADII
-    assert clone(model)[-1].get_params()["Cs"] == CS
 
 
 def test_noise_in_raw_units_reaches_every_fold():
@@ -362,9 +291,8 @@ def test_a_fit_that_fails_leaves_what_was_fitted(noisy):
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        ({"selection": "worst"}, "selection='worst'"),
         ({"scoring": robust_scorer(-1.0)}, "radius of robust_scorer=-1.0 must be one"),
-        ({"solver_options": {"warm_start": True}}, "solver_options has 'warm_start'"),
+        ({"solver_options": {"callback": print}}, "solver_options has 'callback'"),
         ({"Cs": [0.0]}, "Cs=0.0"),
         ({"Cs": -1}, "Cs=-1"),
         ({"radii": [-1.0]}, "radii is -1.0"),
@@ -377,12 +305,10 @@ def test_errors_name_the_parameter(noisy, wrong, text):
         RobustLinearSVCCV(**({"Cs": [1.0]} | wrong)).fit(*noisy)
 
 
-@pytest.mark.parametrize("selection", ["best", "one-standard-error"])
-@pytest.mark.parametrize("seed", range(8))
-def test_the_choice_is_the_best_or_the_simplest_within_an_error(selection, seed):
-    """Least C, then the largest penalty and radius, then the lowest ramp."""
+@pytest.mark.parametrize("seed", range(2))
+def test_the_choice_is_the_first_of_the_best(seed):
     rng = np.random.default_rng(seed)
-    search = RobustLinearSVCCV(selection=selection, ramps=[0], norm_penalties=[0])
+    search = RobustLinearSVCCV(ramps=[0], norm_penalties=[0])
     search.Cs_, search.radii_ = np.array([0.1, 1.0]), np.array([0.0, 0.5])
     search.norm_penalties_, search.ramps_ = np.array([0.0, 2.0]), np.array([-1.0, 0.0])
     search.n_splits_ = 5
@@ -404,11 +330,6 @@ def test_the_choice_is_the_best_or_the_simplest_within_an_error(selection, seed)
         for k, radius in enumerate(search.radii_)
     }
     chosen = next(point for point, mean in points.items() if mean == best)
-    if selection == "one-standard-error":
-        i, j, k, m = np.argwhere(np.moveaxis(means, 3, 0) == best)[0][[1, 2, 3, 0]]
-        error = scores[i, j, k, m].std(ddof=1) / np.sqrt(5)
-        close = [point for point, mean in points.items() if mean >= best - error]
-        chosen = min(close, key=lambda p: (p[0], -p[2], -p[3], p[1]))
     found = search.C_, search.ramp_, search.norm_penalty_, search.radius_
     assert found == chosen
     ranks = search.cv_results_["rank_test_score"]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from wideberth import (
     MeasuredSVC,
@@ -35,9 +35,6 @@ SHUFFLED = E.iloc[OTHER]
 SVC = RobustLinearSVC(radius=0.5).fit(X, Y, X_err=E)
 PIPE = make_robust_pipeline(StandardScaler(), RobustLinearSVC(radius=0.5))
 PIPE.fit(X, Y, robustlinearsvc__X_err=E)
-BENT = make_robust_pipeline(
-    FunctionTransformer(np.arctan), RobustLinearSVC(radius=0.5, error_shape="box")
-).fit(X, Y, robustlinearsvc__X_err=E)
 QUICK = MeasuredSVC().fit(X, Y, X_err=E)
 TRUE = TrueFeatures().fit(X, X_err=E)
 DENOISED = make_robust_pipeline(StandardScaler(), TrueFeatures(), RobustLinearSVC())
@@ -61,7 +58,6 @@ ROADS = {
     "worst case": lambda e: SVC.worst_case(X, Y, X_err=e),
     "pipeline": lambda e: PIPE.fit(X, Y, robustlinearsvc__X_err=e)[-1].coef_,
     "pipeline, judged": lambda e: PIPE.certified_radius(X, X_err=e),
-    "bent pipeline": lambda e: BENT.certified_radius(X, X_err=e),
     "true features": lambda e: TrueFeatures().fit(X, X_err=e).transform(X, X_err=e),
     "posterior": lambda e: TRUE.posterior(X, X_err=e).mean,
     "measured": lambda e: MeasuredSVC().fit(X, Y, X_err=e).coef_,

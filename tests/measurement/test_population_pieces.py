@@ -75,6 +75,16 @@ def test_targets_are_the_variances_with_one_row_more():
     np.testing.assert_allclose(np.diag(start.covariances[0]), expected)
 
 
+def test_marginals_of_one_exact_value_are_finite_after_any_number_of_steps():
+    values = np.array([[0.4], [3.0], [-2.0]])
+    variances = np.array([[0.0], [4.0], [9.0]])
+    mean, variance = marginals(
+        Measurements(values, variances, np.empty((0, 1, 1))), 2000, 0.0
+    )
+    assert mean[0] == pytest.approx(0.4)
+    assert 0 <= variance[0] < 1e-20
+
+
 def test_a_number_for_the_shrinkage_is_that_of_every_gaussian():
     fitter = GaussianFitter(shrinkage=3.0)
     assert fitter.choose([rows(10)]) == [3.0]

@@ -77,6 +77,26 @@ def test_no_intercept_is_better_than_the_best(seed, penalty):
         assert found == 0.0
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("penalty", [0.0, 40.0])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_the_best_intercept_of_many_rows_is_where_their_slope_changes_sign(
+    seed, penalty, ordered
+):
+    rng = np.random.default_rng(seed)
+    n = 5_000
+    y, c = np.where(rng.random(n) < 0.3, 1.0, -1.0), rng.uniform(0.1, 1, size=n)
+    slack = np.round(rng.normal(size=n), 2 if seed % 2 else 12)
+    slack = y * np.sort(y * slack) if ordered else slack
+    b = best_intercept(slack, y, c, penalty, 0.0)
+
+    def slope(b):
+        return penalty * b - float(c[slack - y * b > 0] @ y[slack - y * b > 0])
+
+    assert slope(b - 1e-9) <= 1e-7
+    assert slope(b + 1e-9) >= -1e-7
+
+
 def _parts(y, slack):
     """The active samples between any two breaks."""
     breaks = sorted({*(y * slack)})

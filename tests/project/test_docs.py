@@ -120,10 +120,12 @@ def test_the_theory_names_modules_that_there_are():
             assert list(package.rglob(folder + name)), folder + name
 
 
-def test_the_citation_names_the_version():
+def test_the_citation_and_the_paper_name_the_version():
     import wideberth
 
     said = (ROOT / "CITATION.cff").read_text("utf-8")
     page = (ROOT / "docs" / "citing.md").read_text("utf-8")
+    paper = (ROOT / "paper" / "pyproject.toml").read_text("utf-8")
     assert f"version: {wideberth.__version__}\n" in said
+    assert f'version = "{wideberth.__version__}"\n' in paper
     assert f"version = {{{wideberth.__version__}}}" in page

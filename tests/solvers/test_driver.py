@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from problems import make_problem
+from wideberth import solve
 from wideberth.problem import Problem
 from wideberth.screening import Reduction
 from wideberth.solvers.base import Control
@@ -126,3 +127,23 @@ def test_a_problem_without_weights_is_solved():
     found = solve_in_memory(problem, Control(1e-6))
     assert not found.point.w.any()
     assert found.meets(1e-6)
+
+
+def test_a_sample_costs_no_read_that_only_evaluates_the_objective(monkeypatch):
+    xp = pytest.importorskip("array_api_strict")
+    monkeypatch.setattr("wideberth.data.sources.DEVICE_ENTRIES", 1 << 17)
+    ask, asked = Driver._ask, []
+
+    def recorded(driver, question):
+        asked.append((driver.proof is not None, getattr(question, "most", None)))
+        return ask(driver, question)
+
+    monkeypatch.setattr(Driver, "_ask", recorded)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 20))
+    y = np.where(X[:, 0] + rng.normal(size=60_000) > 0, 1.0, -1.0)
+    X, y = xp.asarray(X), xp.asarray(y)
+    solve(X, y, C=0.01, radius=0.05, fit_intercept=False, random_state=0)
+    assert len(asked) > 2  # a sample, its rows, and what proves them
+    assert (False, 0) not in asked
+    assert (True, 0) in asked

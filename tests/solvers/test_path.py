@@ -1,5 +1,6 @@
 """Paths in C and radius: every point is the cold solution, whatever it started from."""
 
+import re
 import warnings
 from collections import Counter
 
@@ -15,7 +16,8 @@ from safety import Reference
 from wideberth import NullModelWarning, critical_radius, path, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.problem import Pair
-from wideberth.problem.changes import Presolved
+from wideberth.problem.changes import Presolved, build_problem
+from wideberth.problem.statement import Statement
 from wideberth.solvers.base import Control
 from wideberth.solvers.newton import Newton
 from wideberth.solvers.paths import Sequence
@@ -348,12 +350,6 @@ def test_an_interrupt_leaves_the_points_reached(cancer):
     assert found.converged[found.done].all()
 
 
-def test_time_may_run_out(cancer):
-    with pytest.warns(ConvergenceWarning, match="stopped"):
-        found = path(*cancer, Cs=30, max_seconds=1e-6, fit_intercept=False)
-    assert not found.complete
-
-
 def test_points_that_do_not_converge_are_reported_together(cancer):
     with pytest.warns(ConvergenceWarning, match="points, relative gaps up to"):
         found = path(*cancer, Cs=[1.0, 10.0], max_iter=2, fit_intercept=False)
@@ -405,3 +401,80 @@ def test_a_path_is_a_table_of_its_points(cancer):
 def test_errors_name_the_argument(cancer, wrong, text):
     with pytest.raises(ValueError, match=text):
         path(*cancer, **({"Cs": [1.0]} | wrong))
+
+
+# -- every value of a range ------------------------------------------------------------
+
+RANGES = {
+    "C": {"Cs": (0.01, 10.0)},
+    "radius": {"Cs": [1.0], "radii": (0.0, 0.5)},
+    "error bars": {"Cs": [1.0], "radii": (0.1, 1.0), "X_err": "errors"},
+    "norm penalty": {"Cs": [1.0], "norm_penalties": (0.0, 20.0), "noise": "linf"},
+    "numbers": {"Cs": (0.01, 1.0), "radii": 0.1, "loss": "quantile"},
+}
+
+
+@pytest.mark.parametrize("along", RANGES)
+def test_a_complete_path_has_a_proven_model_at_every_value(cancer, along):
+    X, y = cancer
+    X, y, stated = X[::4], y[::4], dict(RANGES[along])
+    if stated.get("X_err") == "errors":
+        stated["X_err"] = np.full(X.shape, 0.1)
+    if stated.get("loss") == "quantile":
+        y = X[:, 0] + 0.1 * X[:, 1]
+    models = path(X, y, complete=1e-3, **stated)
+    assert not models.notes
+    same = {name: stated[name] for name in ("noise", "X_err", "loss") if name in stated}
+    low, high = min(models.proofs)[0], max(models.proofs)[1]
+    for value in low + (high - low) * np.random.default_rng(0).random(3) ** 3:
+        model = models.at(value)
+        at = {"C": model.C, "radius": model.radius, "norm_penalty": model.norm_penalty}
+        best = solve(X, y, **at, **same)
+        problem = build_problem(X, y, Statement(**at, **same)).posed
+        scale = max(best.primal, best.certificate.scale)
+        assert value in at.values()
+        assert model.converged
+        assert model.gap <= 1e-3 * scale
+        assert model.objective - model.gap <= best.primal + 1e-9 * scale
+        value = problem.at(model.w, model.b).value
+        assert value <= model.objective + 1e-9 * scale
+
+
+def test_a_complete_path_takes_few_points_and_its_own_points_are_exact(cancer):
+    models = path(*cancer, Cs=(0.01, 1.0), complete=1e-2)
+    assert 2 < len(models) < 20
+    assert models.at(models.Cs[1]) is models[0, 1]
+    assert models.coefs.shape == (1, len(models), 30)
+    assert models.complete
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ({"Cs": 10}, "0 are given"),
+        ({"Cs": (0.1, 1.0), "radii": (0.0, 1.0)}, "2 are given"),
+        ({"Cs": (1.0, 0.1)}, "low < high"),
+        ({"Cs": (1.0, 1.0)}, "low < high"),
+        ({"Cs": (0.1, 1.0), "radii": [0.0, 1.0]}, "one value"),
+        ({"Cs": (0.1, 1.0), "ramps": [-1.0]}, "not convex"),
+        ({"Cs": (0.1, 1.0), "tol": 0.01}, "larger than tol"),
+    ],
+)
+def test_a_range_that_makes_no_sense_is_refused(cancer, stated, words):
+    with pytest.raises(ValueError, match=words):
+        path(*cancer, complete=1e-3, **stated)
+
+
+def test_models_out_of_reach_are_refused(cancer):
+    with pytest.raises(ValueError, match="complete path"):
+        path(*cancer, Cs=[1.0]).at(1.0)
+    models = path(*cancer, Cs=(0.1, 1.0), complete=1e-2)
+    with pytest.raises(ValueError, match="out of reach"):
+        models.at(2.0)
+
+
+def test_a_complete_path_that_ends_early_says_what_is_missing(cancer):
+    count = iter(range(100))
+    stop = {"callback": lambda entry: next(count) > 6, "quiet": True}
+    models = path(*cancer, Cs=(0.01, 100.0), complete=1e-3, **stop)
+    assert re.search("not complete.*stopped", str(models.notes[-1]))

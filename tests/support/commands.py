@@ -41,7 +41,7 @@ def run(command, *more, stdin="", folder=os.curdir, code=0):
 def here(words, stdin="", folder=os.curdir):
     """How `wideberth words` ends in this process, and what it prints."""
     given = stdin if isinstance(stdin, bytes) else stdin.encode()
-    out, told = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    out, told = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n"), io.StringIO()
 
     def warn(message, category, filename, lineno, file=None, line=None):
         told.write(warnings.formatwarning(message, category, filename, lineno, line))

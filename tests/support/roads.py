@@ -13,7 +13,6 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-import sklearn
 from sklearn.preprocessing import StandardScaler
 
 from road_cases import CASES, NAMES, NEW, SCALES, TOL, Answer, Case
@@ -165,9 +164,7 @@ class Road:
         """Walk it; files go into an empty folder."""
         if self.trainer in COMMANDS:
             return COMMANDS[self.trainer](case, folder)
-        elsewhere = self.form in FOREIGN and self.trainer == "estimator"
-        with sklearn.config_context(array_api_dispatch=elsewhere):
-            return TRAINERS[self.trainer](case, FORMS[self.form](case, folder))
+        return TRAINERS[self.trainer](case, FORMS[self.form](case, folder))
 
     def is_there(self, case: Case) -> bool:
         """Whether the case can be put in this form, and said to this trainer."""
@@ -197,14 +194,13 @@ ESTIMATORS = ("estimator", "estimator, noise by name", "pipeline", "search")
 ROADS = [Road(form, trainer) for form in FORMS for trainer in TRAINERS]
 ROADS += [Road("file", trainer) for trainer in COMMANDS]
 
-_IN_CHUNKS = {*CHUNKED, "memory map"}
 _ONE_LINE = [name for name in TRAINERS if name not in ESTIMATORS]
 
 #: Which roads refuse which cases, and what the sentence must name.
 REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     # What is read in chunks is solved by Newton's method, one problem at a time.
-    (lambda r, c: r.form in _IN_CHUNKS and r.trainer == "solve by coordinate", "in memory"),
-    (lambda r, c: r.form in _IN_CHUNKS and r.trainer == "solve by conic", "in memory"),
+    (lambda r, c: r.form in CHUNKED and r.trainer == "solve by coordinate", "in memory"),
+    (lambda r, c: r.form in CHUNKED and r.trainer == "solve by conic", "in memory"),
     (lambda r, c: r.form in CHUNKED and r.trainer in ("path", "pipeline", "search"), "in memory"),
     (lambda r, c: r.form in FOREIGN and r.trainer == "pipeline", "in memory"),
     # Three classes are for the estimators.

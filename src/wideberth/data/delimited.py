@@ -202,7 +202,8 @@ class DelimitedReader(Reader):
 
     def _looked_at(self, file: File, plan: Plan) -> Spelling:
         """How numbers are written, by all cells; what cannot be read is refused."""
-        places, cells = self._places(plan), Cells(self.form, file.name)
+        places = self._places(plan)
+        cells = Cells(self.form, file.name, list(places))
         texts = {n: self.names.index(n) for n in (*plan.texts, *plan.dates)}
         width, nulls, odd, number = len(self.names), set(), set(), 0
         for number, (line, row) in enumerate(self._rows(file), 1):
@@ -410,8 +411,8 @@ class _Cell(NamedTuple):
 class Cells:
     """Looks at the cells of numeric columns of a file, and says what is wrong."""
 
-    def __init__(self, form: Format, where: str):
-        self.form, self.where = form, where
+    def __init__(self, form: Format, where: str, columns: list[str]):
+        self.form, self.where, self.columns = form, where, columns
         #: The first cell of each column that is no number.
         self.troubles: dict[str, _Cell] = {}
         self.proven: set[str] = set()  # columns with a number in them
@@ -480,7 +481,8 @@ class Cells:
     def _no_number(self) -> str:
         """What to say of cells that are no numbers."""
         first = {name: cell for name, cell in self.troubles.items() if cell.row == 1}
-        texts = [name for name in self.troubles if name not in self.proven]
+        wrong = [name for name in self.columns if name in self.troubles]
+        texts = [name for name in wrong if name not in self.proven]
         for cell in first.values():
             above = f"{self.where}: line {cell.line} holds text ({quoted(cell.text)})"
             if not self.form.header:

@@ -52,8 +52,6 @@ from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_jobs, check_number
 from wideberth.results import not_proven
 
-_SELECTIONS = ("best", "one-standard-error")
-
 
 class Search(LinearModel):
     """What searches share: a grid of C, radius, norm penalty and ramp, and its folds.
@@ -105,11 +103,6 @@ class Search(LinearModel):
         options = self._options
         data, notes = self._samples(X, y, sample_weight, radius, bars)
         check_jobs(self.n_jobs)
-        if self.selection not in _SELECTIONS:
-            raise ValueError(
-                f"selection={self.selection!r} is not known; choose one of "
-                f"{_SELECTIONS}."
-            )
         self.noise_ = self._noise()
         self.scorer_ = self._scorer()
         stated = Statement(radius=radius, noise=self.noise, X_err=bars)
@@ -162,14 +155,6 @@ class Search(LinearModel):
         means = self.cv_results_["mean_test_score"]
         ranked = np.where(np.isnan(means), -np.inf, means)
         best = int(ranked.argmax())  # the first of equals, as in GridSearchCV
-        if self.selection == "one-standard-error":
-            error = scores[best].std(ddof=1) / np.sqrt(self.n_splits_)
-            close = np.flatnonzero(ranked >= ranked[best] - error)
-            simplest = [
-                (point["C"], -point["norm_penalty"], -point["radius"], point["ramp"])
-                for point in candidates
-            ]
-            best = min(close.tolist(), key=simplest.__getitem__)
         self.best_index_ = best
         for name, value in candidates[best].items():
             setattr(self, f"{name}_", value)
@@ -201,7 +186,7 @@ class Search(LinearModel):
 
     @property
     def _options(self) -> SolverOptions:
-        unused = ("warm_start", "max_seconds", "callback")
+        unused = ("max_seconds", "callback")
         return SolverOptions.read(self.solver_options, unused)
 
     def _route(self, given: dict, params):
@@ -262,10 +247,6 @@ class RobustLinearSVCCV(LinearClassifier, Search):
         As in `GridSearchCV`; None is accuracy. `wideberth.robust_scorer(0.1)` chooses
         the model that is best when every sample is off by 0.1. Its radius is a factor
         on the `radius` or the errors given to `fit`, where there are any.
-    selection : {"best", "one-standard-error"}, default="best"
-        Take the best mean score, or the simplest model within one standard error of
-        it: the smallest C, of those the largest norm penalty, then radius, and then
-        the ramp nearest to the hinge.
     tol : float, default=1e-4
         As in `RobustLinearSVC`, for every model.
     n_jobs : int, default=None
@@ -336,7 +317,6 @@ class RobustLinearSVCCV(LinearClassifier, Search):
         class_weight=None,
         cv=None,
         scoring=None,
-        selection="best",
         tol=1e-4,
         n_jobs=None,
         solver_options=None,
@@ -351,7 +331,6 @@ class RobustLinearSVCCV(LinearClassifier, Search):
         self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
-        self.selection = selection
         self.tol = tol
         self.n_jobs = n_jobs
         self.solver_options = solver_options
@@ -399,8 +378,6 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
         As in `GridSearchCV`; None is five folds.
     scoring : str or callable, default=None
         As in `GridSearchCV`; None is the pinball loss at `quantile`, negated.
-    selection : {"best", "one-standard-error"}, default="best"
-        As in `RobustLinearSVCCV`.
     tol : float, default=1e-4
         As in `RobustLinearRegressor`, for every model.
     n_jobs : int, default=None
@@ -441,7 +418,6 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
         fit_intercept=True,
         cv=None,
         scoring=None,
-        selection="best",
         tol=1e-4,
         n_jobs=None,
         solver_options=None,
@@ -455,7 +431,6 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
         self.fit_intercept = fit_intercept
         self.cv = cv
         self.scoring = scoring
-        self.selection = selection
         self.tol = tol
         self.n_jobs = n_jobs
         self.solver_options = solver_options

@@ -26,8 +26,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from wideberth import certify
-from wideberth.estimators.judging import Judged
-from wideberth.estimators.moves import chain_of
+from wideberth.estimators.linear import Judged
+from wideberth.estimators.moves import linear_steps
+from wideberth.estimators.streaming import as_frame
 from wideberth.estimators.training import radii_of
 from wideberth.measurement.population import Posterior, block_rows, read_variances
 from wideberth.measurement.true_features import TrueFeatures
@@ -201,7 +202,9 @@ class Denoised:
         return JudgedMeans(values, self.classifier, self.weights[0], bars, back)
 
     def _posterior(self, Z, errors) -> Posterior:
-        return self.features.posterior(_with_names(self.features, Z), errors)
+        names = getattr(self.features, "feature_names_in_", None)
+        Z = Z if names is None else as_frame(Z, names)
+        return self.features.posterior(Z, errors)
 
     def _read(self, X, X_err) -> tuple:
         """X and its errors, as `TrueFeatures` takes them."""
@@ -268,26 +271,15 @@ def _variances(X, X_err) -> tuple[np.ndarray, np.ndarray]:
     return read_variances(X_err, values, feature_names(X))
 
 
-def _with_names(features: TrueFeatures, Z):
-    """A block of rows, in the form that the transformer was fitted to."""
-    names = getattr(features, "feature_names_in_", None)
-    if names is None:
-        return Z
-    import pandas
-
-    return pandas.DataFrame(Z, columns=names)
-
-
 def _linear(before, X) -> sp.csr_array:
     """A of the steps before `TrueFeatures`."""
-    chain = chain_of(before, X)
-    if chain.bent is not None:
+    try:
+        return linear_steps(before, X)[0]
+    except ValueError as error:
         raise ValueError(
-            f"'{chain.bent}' stands before TrueFeatures and is not linear, which makes "
-            "no Gaussian error of one. Transform X before this pipeline, and X_err "
-            "with it: the error of log(x) is X_err / x."
-        )
-    return chain.matrix
+            f"{error} Before TrueFeatures transform X_err with X: the error of log(x) "
+            "is X_err / x."
+        ) from None
 
 
 def consumed(part: Pipeline, params: dict) -> dict:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.metrics import accuracy_score
@@ -18,23 +18,57 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from wideberth import certify
 from wideberth.data.opening import errors_in_memory, in_chunks
-from wideberth.estimators.judging import Judged, JudgedBoxes
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.training import (
-    dispatched,
     radii_of,
     read_rows,
     remedy_for_gaps,
 )
 from wideberth.noise import align_noise
 from wideberth.noise.reading import IN_SEARCHES, errors_beside, read_errors
-from wideberth.problem.arrays import host, is_foreign, like, namespace, pick
+from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.validation import (
     check_per_sample,
     radius_or_default,
     refuse_chunks,
 )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Samples that a model is asked about, and how noise may move them."""
+
+    values: np.ndarray  # decision values
+    classifier: Any
+    coef: np.ndarray  # weights in units of X
+    noise: object  # in units of X: a shape, or the samples' own sets
+
+    def radii(self, y, radius, X_err):
+        """How far samples with these labels may be off; by default as in training."""
+        return self.classifier._radii(y, radius, X_err)
+
+    def certified_radius(self) -> np.ndarray:
+        """How far each sample may move before its prediction can change."""
+        return certify.certified_radius(self.values, self.coef, self.noise)
+
+    def robust_correct(self, labels: np.ndarray, radii) -> np.ndarray:
+        """Whether every move within the radii leaves the label right."""
+        given = self.values, labels, self.coef, radii, self.noise
+        return certify.robust_correct(*given)
+
+    def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
+        """The move of each sample that favours some wrong class most."""
+        return certify.worst_case(self.values, labels, self.coef, radii, self.noise)
+
+
+def ask_for_errors() -> str:
+    """What a model that was trained with error bars says where there are none."""
+    return (
+        "X_err must be given: this model was trained with error bars, and it does not "
+        "know those of these samples. Give X_err=... , one error for every cell of X. "
+        f"{IN_SEARCHES}"
+    )
 
 
 class CertifiedMixin(StreamedMixin):
@@ -102,7 +136,7 @@ class CertifiedMixin(StreamedMixin):
         judged = self._judge(X, X_err)
         labels = class_numbers(y, judged.classifier.classes_, _num_samples(X))
         radii = judged.radii(y, radius, X_err)
-        return judged.correct(np.maximum(labels, 0), radii) & (labels >= 0)
+        return judged.robust_correct(np.maximum(labels, 0), radii) & (labels >= 0)
 
     def worst_case(self, X, y, radius=None, X_err=None) -> np.ndarray:
         """Return the perturbation of each sample that hurts most.
@@ -145,7 +179,7 @@ class CertifiedMixin(StreamedMixin):
             raise AttributeError(str(error)) from None
         return np.flatnonzero(np.any(coef != 0, axis=0))
 
-    def _judge(self, X, X_err=None) -> Judged | JudgedBoxes:
+    def _judge(self, X, X_err=None) -> Judged:
         """Samples as a model sees them, and how far they may move."""
         values = host(self.decision_function(X))  # type: ignore[attr-defined]
         classifier, coef, noise = self._robust_model()
@@ -174,20 +208,15 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
     def _values(self, X, X_err, method: str) -> np.ndarray:
         """⟨w,x⟩ + b of every sample and problem, after all checks of X and X_err."""
         check_is_fitted(self, "coef_")
-        _check_same_place(X, self, method)
         if X_err is not None:
             X_err = errors_in_memory(X_err, X)
-        if dispatched(X):
-            dtypes = [namespace(X).float64, X.dtype]
-        else:
-            X = read_rows(X, "prediction")
-            dtypes = [np.float64, np.float32]
+        X, dtypes = read_rows(X, "prediction"), [np.float64, np.float32]
         with remedy_for_gaps(self):
             X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         if X_err is not None:
             self._measured(X, X_err)
         coef = np.atleast_2d(host(self.coef_))
-        return certify.decision_values(X, coef, np.atleast_1d(host(self.intercept_)))
+        return certify.decision_values(X, coef, np.atleast_1d(self.intercept_))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -216,11 +245,7 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
 
     def _ask_for_errors(self) -> None:
         if self._trained_with_errors:
-            raise ValueError(
-                "X_err must be given: this model was trained with error bars, and it "
-                "does not know those of these samples. Give X_err=... , one error for "
-                f"every cell of X. {IN_SEARCHES}"
-            )
+            raise ValueError(ask_for_errors())
 
     def _radii(self, y, radius, X_err=None):
         """What `solve` takes for `radius`: one number or one per sample.
@@ -301,17 +326,10 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, LinearModel):
         array of shape (n_samples,)
         """
         check_is_fitted(self, "coef_")
-        _check_same_place(X, self, "predict")
         values = self.decision_function(X, X_err)
-        xp = namespace(values)
         if values.ndim == 1:
-            numbers = xp.where(values > 0, xp.ones_like(values, dtype=xp.int64), 0)
-        else:
-            numbers = xp.argmax(values, axis=1)
-        classes = self.classes_
-        if not is_foreign(classes) and classes.dtype.kind not in "biuf":
-            return classes[host(numbers)]
-        return pick(like(classes, values), numbers)
+            return self.classes_[(values > 0).astype(int)]
+        return self.classes_[values.argmax(axis=1)]
 
     def score(self, X, y=None, sample_weight=None, X_err=None):
         """Return the accuracy on samples with labels.
@@ -341,13 +359,3 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, LinearModel):
 
     def _robust_model(self):
         return self, host(self.coef_), self.noise_
-
-
-def _check_same_place(X, model, method: str) -> None:
-    """A model fitted in one namespace predicts there, as scikit-learn has it."""
-    if get_config()["array_api_dispatch"]:
-        try:
-            from sklearn.utils._array_api import check_same_namespace
-        except ImportError:  # scikit-learn before 1.8
-            return
-        check_same_namespace(X, model, attribute="coef_", method=method)

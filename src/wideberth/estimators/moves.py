@@ -1,14 +1,10 @@
-"""How the output of a fitted step moves when its input moves.
+"""Which fitted steps are linear, and by which matrix.
 
-Noise in raw units is known behind a step only if this is known. `moves_of` says it, and
-refuses by name a step of which it is not known. A step is
-
-* *linear*: transform(x + δ) = transform(x) + Aδ for every x and δ. The matrix A is read
-  off the fitted attributes of scikit-learn's transformers (`_MATRICES`);
-* *monotone*: each output depends on one input, and increases or decreases with it
-  (`_INCREASING`, `_MONOTONE`). Boxes go through such a step exactly (`judging.py`).
-
-Transformers are known by their exact class, because a subclass may do something else.
+Noise in raw units is known behind a step only if it is linear: transform(x + δ) =
+transform(x) + Aδ for every x and δ. `linear_steps` says A, and refuses by name a step
+that is not known to be so. A is read off the fitted attributes of scikit-learn's
+transformers (`_MATRICES`). Transformers are known by their exact class, because a
+subclass may do something else.
 
 **A step of the user's** says that it is linear by a fitted attribute or property
 
@@ -33,12 +29,10 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import reduce
 from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
-from scipy import special
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, FastICA, IncrementalPCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -48,15 +42,11 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
-    Binarizer,
     FunctionTransformer,
-    KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
-    PowerTransformer,
-    QuantileTransformer,
     RobustScaler,
     StandardScaler,
     TargetEncoder,
@@ -73,73 +63,17 @@ _ROWS = 16
 _ROUNDING = 1e-5
 
 
-@dataclass(frozen=True)
-class Linear:
-    """A move δ of the input moves the output by Aδ, wherever it starts."""
-
-    matrix: sp.csr_array  # A, of shape (n_outputs, n_inputs)
-    low, high = -np.inf, np.inf
-
-    @property
-    def signs(self) -> sp.csr_array:
-        """1 where an output increases with an input, −1 where it decreases, else 0."""
-        return sp.csr_array(self.matrix.sign())
-
-
-@dataclass(frozen=True)
-class Monotone:
-    """Each output follows one input, up or down; inputs beyond the ends are refused."""
-
-    signs: sp.csr_array
-    low: np.ndarray | float = -np.inf
-    high: np.ndarray | float = np.inf
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Fitted steps in turn, and how each of them moves."""
-
-    steps: list[tuple[str, Any]]
-    moves: list[Linear | Monotone]
-    exact: np.ndarray  # which raw columns noise does not move
-
-    @property
-    def bent(self) -> str | None:
-        """The name of the first step that is not linear, if there is one."""
-        pairs = zip(self.steps, self.moves, strict=True)
-        return next((n for (n, _), m in pairs if isinstance(m, Monotone)), None)
-
-    @property
-    def matrix(self) -> sp.csr_array:
-        """A of all steps together; steps that are only monotone are refused."""
-        if self.bent is not None:
-            raise ValueError(
-                f"'{self.bent}' is monotone and not linear, so that noise in raw units "
-                "has no one shape behind it. Give error bars X_err with "
-                "error_shape='box', which pass such a step exactly; or give noise in "
-                "transformed units to a plain Pipeline."
-            )
-        matrices = [m.matrix for m in self.moves if isinstance(m, Linear)]
-        return sp.csr_array(reduce(lambda before, A: A @ before, matrices))
-
-
-def linear_map(transformer, X) -> sp.csr_array:
-    """A of fitted steps, of shape (n_features_out, n_features_in).
+def linear_steps(transformer, X) -> tuple[sp.csr_array, np.ndarray]:
+    """A of fitted steps, (n_features_out, n_features_in), and which columns are exact.
 
     `transformer` is a step, a pipeline of steps or None, X the data of the first one.
     A ValueError names the step that is not known to be linear.
     """
-    return chain_of(transformer, X).matrix
-
-
-def chain_of(transformer, X) -> Chain:
-    """How fitted steps move, for the data X of the first; nested pipelines in turn."""
     steps = list(_steps_of(transformer))
     exact = _exact_columns(steps, X)
     if not steps:
         refuse_text(X)
-        kept = sp.diags_array((~exact).astype(np.float64), format="csr")
-        return Chain([("passthrough", None)], [Linear(kept)], exact)
+        return sp.diags_array((~exact).astype(np.float64), format="csr"), exact
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(
@@ -147,7 +81,7 @@ def chain_of(transformer, X) -> Chain:
             "categories, so that noise in raw units means nothing. Make one of it "
             "before this pipeline."
         )
-    return _in_turn(steps, _Inputs(X[:_ROWS], exact, np.zeros_like(exact)))
+    return _in_turn(steps, _Inputs(X[:_ROWS], exact, np.zeros_like(exact))), exact
 
 
 # -- one step --------------------------------------------------------------------------
@@ -174,36 +108,31 @@ class _Inputs:
         with quietly():
             return step.transform(self.rows)
 
-    def behind(self, step, moves: Linear | Monotone) -> _Inputs:
+    def behind(self, step, matrix: sp.csr_array) -> _Inputs:
         """What the next step is given."""
-        uses = abs(moves.signs)
+        uses = abs(matrix.sign())
         n_uses = uses.sum(axis=1)
         sums = (n_uses > 1) | (uses @ self.sums > 0)
         return _Inputs(self.through(step), n_uses == 0, sums)
 
 
-def moves_of(name: str, step, inputs: _Inputs) -> Linear | Monotone:
-    """How the output of a fitted step moves; a ValueError names one not known."""
+def _map_of(name: str, step, inputs: _Inputs) -> sp.csr_array:
+    """A of a fitted step; a ValueError names one that is not known to be linear."""
     kind, d = type(step), inputs.d
     if step is None or step == "passthrough":
-        return Linear(_moving(sp.eye_array(d), inputs))
+        return _moving(sp.eye_array(d), inputs)
     if kind is FrozenEstimator:
-        return moves_of(name, step.estimator, inputs)
+        return _map_of(name, step.estimator, inputs)
     if inputs.exact.all():
-        return Linear(sp.csr_array((inputs.through(step).shape[1], d)))
+        return sp.csr_array((inputs.through(step).shape[1], d))
     if isinstance(step, Pipeline):
-        return _nested(name, step, inputs)
+        steps = [(f"{name}__{inner}", part) for inner, part in _steps_of(step)]
+        return _moving(_in_turn(steps, inputs), inputs)
     if kind in (ColumnTransformer, FeatureUnion):
         return _side_by_side(name, step, inputs)
     if kind is SimpleImputer and inputs.sums.any():
         _refuse(name, step, "it fills in sums of missing values and others")
-    matrix = _matrix(name, step, inputs)
-    if matrix is not None:
-        return Linear(_moving(matrix, inputs))
-    sign = _sign(step)
-    if not sign:
-        _refuse(name, step)
-    return Monotone(_moving(sign * sp.eye_array(d), inputs), *_domain(step))
+    return _moving(_matrix(name, step, inputs), inputs)
 
 
 def _moving(matrix, inputs: _Inputs) -> sp.csr_array:
@@ -216,7 +145,7 @@ def _moving(matrix, inputs: _Inputs) -> sp.csr_array:
 
 
 def _matrix(name: str, step, inputs: _Inputs):
-    """A of one step, known by its class or by its `linear_map_`; None if unknown."""
+    """A of one step, known by its class or by its `linear_map_`."""
     kind, eye = type(step), sp.eye_array(inputs.d, format="csr")
     if kind in _MATRICES and not getattr(step, "clip", False):
         return _MATRICES[kind](step)
@@ -235,7 +164,7 @@ def _matrix(name: str, step, inputs: _Inputs):
         return eye[step.get_support(indices=True)]
     if hasattr(step, "linear_map_"):
         return _hooked(name, step, inputs)
-    return None
+    return _refuse(name, step)
 
 
 def _hooked(name: str, step, inputs: _Inputs) -> sp.csr_array:
@@ -265,10 +194,12 @@ def _refuse(name: str, step, why: str = "") -> NoReturn:
     raise ValueError(
         f"'{name}' ({said}) is not known to be linear{why and ': '}{why}. So noise in "
         "raw units cannot be certified behind it. Use scalers, PCA, feature selection "
-        "or SimpleImputer. A step of your own says that it is linear by an attribute "
-        "linear_map_, the matrix A of shape (n_features_out, n_features_in) with "
-        "transform(x + d) = transform(x) + A d. Or give noise in transformed units to "
-        "a plain Pipeline."
+        "or SimpleImputer; and for curved boundaries Nystroem, directly before a "
+        "RobustLinearSVC or a RobustLinearRegressor. A step of your own says that it "
+        "is linear by an attribute linear_map_, the matrix A of shape "
+        "(n_features_out, n_features_in) with transform(x + d) = transform(x) + A d. "
+        "For logarithms and the like transform X and both ends of its error bars "
+        "before the pipeline, or give noise in transformed units to a plain Pipeline."
     )
 
 
@@ -308,46 +239,6 @@ _MATRICES: dict[type, Callable[[Any], Any]] = {
 }
 
 
-# -- monotone steps --------------------------------------------------------------------
-
-#: Increasing wherever they are numbers, and nan or infinite elsewhere.
-_INCREASING = (
-    *(np.log, np.log1p, np.log2, np.log10, np.exp, np.expm1, np.exp2),
-    *(np.sqrt, np.cbrt, np.sinh, np.tanh, np.arcsin, np.arctan),
-    *(np.arcsinh, np.arccosh, np.arctanh),
-    *(special.expit, special.logit, special.erf, special.ndtr, special.ndtri),
-)
-_DECREASING = (np.arccos, special.erfc)
-#: Scalers that clip; others are linear.
-_CLIPPED = (MinMaxScaler, MaxAbsScaler)
-_MONOTONE = (Binarizer, PowerTransformer, QuantileTransformer, *_CLIPPED)
-
-
-def _sign(step) -> int:
-    """1 for a step that increases, −1 for one that decreases, 0 for one not known."""
-    if type(step) is FunctionTransformer and not step.kw_args:
-        up = any(step.func is function for function in _INCREASING)
-        return int(up) - int(any(step.func is function for function in _DECREASING))
-    if type(step) is KBinsDiscretizer:
-        return int(step.encode == "ordinal")
-    return int(type(step) in _MONOTONE)
-
-
-def _domain(step) -> tuple[np.ndarray | float, np.ndarray | float]:
-    """Least and largest inputs that a step takes without refusing the whole table.
-
-    Other steps give nan where they are not defined. Powers stay within the root of the
-    largest number, which leaves room for the scales behind them.
-    """
-    if type(step) is not PowerTransformer:
-        return -np.inf, np.inf
-    far, power = np.sqrt(np.finfo(np.float64).max), np.nan_to_num(step.lambdas_)
-    high = far ** (1 / np.maximum(power, 1.0))
-    if step.method == "box-cox":
-        return far ** (1 / np.minimum(power, -1.0)), high
-    return -(far ** (1 / np.maximum(2 - power, 1.0))), high
-
-
 # -- steps that hold others ------------------------------------------------------------
 
 
@@ -360,28 +251,13 @@ def _steps_of(transformer, name: str | None = None) -> Iterator[tuple[str, Any]]
         yield name or type(transformer).__name__.lower(), transformer
 
 
-def _in_turn(steps: list[tuple[str, Any]], inputs: _Inputs) -> Chain:
-    found, exact = list[Linear | Monotone](), inputs.exact
+def _in_turn(steps: list[tuple[str, Any]], inputs: _Inputs) -> sp.csr_array:
+    """A of steps, each behind the one before."""
+    together = sp.eye_array(inputs.d, format="csr")
     for name, step in steps:
-        found.append(moves_of(name, step, inputs))
-        inputs = inputs.behind(step, found[-1])
-    return Chain(steps, found, exact)
-
-
-def _nested(name: str, step: Pipeline, inputs: _Inputs) -> Linear | Monotone:
-    """A pipeline inside another step."""
-    steps = [(f"{name}__{inner}", part) for inner, part in _steps_of(step)]
-    if not steps:
-        return moves_of(name, None, inputs)
-    chain = _in_turn(steps, inputs)
-    if len(chain.moves) == 1:
-        return chain.moves[0]
-    if chain.bent is not None:
-        raise ValueError(
-            f"'{chain.bent}' is monotone and not linear, and stands among other steps "
-            "inside of a step. Make it a step of its own, and scale behind it."
-        )
-    return Linear(chain.matrix)
+        matrix = _map_of(name, step, inputs)
+        inputs, together = inputs.behind(step, matrix), matrix @ together
+    return sp.csr_array(together)
 
 
 def _parts_of(step: ColumnTransformer | FeatureUnion, d: int) -> list[tuple]:
@@ -398,22 +274,16 @@ def _parts_of(step: ColumnTransformer | FeatureUnion, d: int) -> list[tuple]:
     return found
 
 
-def _side_by_side(name: str, step, inputs: _Inputs) -> Linear | Monotone:
-    """Parts whose outputs stand beside one another, each with a weight."""
-    d, weights = inputs.d, step.transformer_weights or {}
-    eye, matrices, signs = sp.eye_array(d, format="csr"), [], []
-    low, high = np.full(d, -np.inf), np.full(d, np.inf)
-    for inner, part, columns in _parts_of(step, d):
-        moves = moves_of(f"{name}__{inner}", part, inputs.take(columns))
-        weight = weights.get(inner, 1.0)
-        signs.append(np.sign(weight) * moves.signs @ eye[columns])
-        if isinstance(moves, Linear):
-            matrices.append(weight * moves.matrix @ eye[columns])
-        low[columns] = np.maximum(low[columns], moves.low)
-        high[columns] = np.minimum(high[columns], moves.high)
-    if len(matrices) == len(signs):
-        return Linear(sp.csr_array(sp.vstack(matrices)))
-    return Monotone(sp.csr_array(sp.vstack(signs)), low, high)
+def _side_by_side(name: str, step, inputs: _Inputs) -> sp.csr_array:
+    """A of parts whose outputs stand beside one another, each with a weight."""
+    eye, weights = sp.eye_array(inputs.d, format="csr"), step.transformer_weights or {}
+    matrices = [
+        weights.get(inner, 1.0)
+        * _map_of(f"{name}__{inner}", part, inputs.take(columns))
+        @ eye[columns]
+        for inner, part, columns in _parts_of(step, inputs.d)
+    ]
+    return sp.csr_array(sp.vstack(matrices))
 
 
 # -- exact columns ---------------------------------------------------------------------

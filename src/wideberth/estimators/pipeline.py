@@ -13,7 +13,8 @@ radii keep their numbers, because they count units of the noise shape.
 
 Error bars X_err are carried alike, the set of every sample by itself: standard errors
 stay such where A keeps features apart, and become covariances otherwise; boxes need
-such an A, or monotone steps (`judging.py`). How steps move is known from `moves.py`.
+such an A. Which steps are linear is known from `moves.py`. A `Nystroem` step directly
+before the model is not linear; `curved.py` bounds how far its features move.
 
 Cells may be missing where a step before the classifier fills them in. A missing cell
 stays missing when noise moves the others, so such a row moves in fewer directions. If
@@ -31,28 +32,23 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator
+from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
-from wideberth.estimators.cv import RobustLinearSVCCV
+from wideberth.estimators.curved import Curve, CurvedFront, JudgedCurve
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
-from wideberth.estimators.judging import JudgedBoxes, RawBoxes
-from wideberth.estimators.linear import CertifiedMixin, LinearModel
-from wideberth.estimators.moves import Chain, chain_of, text_columns
+from wideberth.estimators.linear import CertifiedMixin, LinearModel, ask_for_errors
+from wideberth.estimators.moves import linear_steps, text_columns
 from wideberth.estimators.regressor import LinearRegressor, ranges_of
 from wideberth.estimators.streaming import per_row
-from wideberth.estimators.training import (
-    radii_of,
-    radius_to_train_with,
-    remembered_radius,
-)
+from wideberth.estimators.training import remembered_radius
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.measurement.true_features import refuse_empty_columns
 from wideberth.noise import (
-    Boxes,
     Covariances,
     ErrorBars,
     Shape,
@@ -68,6 +64,7 @@ from wideberth.problem.validation import (
     feature_names,
     listed,
     own_names,
+    radius_or_default,
 )
 
 
@@ -78,8 +75,7 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     ----------
     *steps : estimators
         Linear transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
-        such and of encoders of categories, …), or for error bars with error_shape="box"
-        monotone ones (`FunctionTransformer(np.log)`, …); then a `RobustLinearSVC`, a
+        such and of encoders of categories, …), then a `RobustLinearSVC`, a
         `RobustLinearRegressor` or a search of one of them. See
         `wideberth.estimators.RobustPipeline`.
     memory : str or joblib.Memory, optional
@@ -125,12 +121,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     n_features_in). Every other step is refused by name, unless all its columns are
     text or categories. The page on noise has a table of steps and an example.
 
-    With error_shape="box" steps may also be monotone in every feature: logarithms,
-    `PowerTransformer`, scalers that clip, and so on. A radius then grows the intervals
-    of raw data, before the steps, and `certified_radius` is the largest factor on them.
-    Intervals that lead where a step is not defined are refused in training;
-    `certified_radius` ends there, and to `robust_score` they are not right. The
-    classifier is a `RobustLinearSVC` then; search with `GridSearchCV`.
+    **Curved boundaries.** A `Nystroem` step of scikit-learn with an RBF or Laplacian
+    kernel may stand directly before a `RobustLinearSVC` or `RobustLinearRegressor`. The
+    model is then trained against the longest move that the noise of each sample can
+    cause behind the kernel. `certified_radius` and `robust_score` are lower bounds,
+    `prediction_range` is an outer one, and `worst_case` is the worst move that a search
+    finds.
 
     With `TrueFeatures` as a step, behind scalers say, errors and gaps (NaN) in raw
     units become posteriors of the true features, and the classifier is trained on
@@ -144,14 +140,15 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     Attributes
     ----------
     linear_map_ : CSR matrix of shape (n_transformed, n_features) or None
-        A of all steps before the classifier; None where one is only monotone.
+        A of all steps before the classifier; None where `TrueFeatures` or `Nystroem` is
+        one.
     noise_ : str, array, Noise or None
         The noise shape trained against, in raw units and in the order of the features;
         None where `X_err` gave every sample its own.
-    chain_ : object or None
-        Where a step is only monotone, the fitted steps and how each of them moves.
     denoised_ : object or None
         The fitted parts before and behind a `TrueFeatures`, where that is a step.
+    curved_ : object or None
+        What is known of a `Nystroem`, where that is a step.
     """
 
     # Scorers of scikit-learn 1.6 ask a pipeline itself, not its classifier.
@@ -159,8 +156,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
     steps: list[tuple[str, Any]]
     linear_map_: sp.csr_array | None
-    chain_: Chain | None
     denoised_: Denoised | None
+    curved_: CurvedFront | None = None
 
     def fit(self, X, y=None, **params):
         """Fit the steps in turn, the classifier against noise in raw units.
@@ -231,30 +228,33 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         try:
             Z = ahead.fit_transform(X, y, **consumed(ahead, params))
             self.steps = [*ahead.steps[:-1], self.steps[-1]]
-            chain = chain_of(ahead, X)
+            curve, front = self._curve(), ahead
+            if curve is not None:  # what is linear ends before it
+                front = Pipeline([*self.steps[:-2], (name, "passthrough")])
+            linear, exact = linear_steps(front, X)
             if bars is None:
-                noise = _raw_noise(classifier.noise, X, chain.exact)
+                noise = _raw_noise(classifier.noise, X, exact)
                 _check_missing(X, noise)
-                _fit_against(_carried(noise, chain.matrix), classifier, Z, y, own)
             else:
                 _check_missing(X, bars)
-                _refuse_levels(bars, chain.exact, feature_names(X))
-                if chain.bent is None:
-                    classifier.fit(Z, y, **own, X_err=bars.carried(chain.matrix))
-                elif isinstance(classifier, LinearRegressor):
-                    raise ValueError(
-                        "X_err goes through linear steps before a "
-                        f"{type(classifier).__name__}, and one of these steps is only "
-                        "monotone. Transform X and its errors before the pipeline."
-                    )
-                else:
-                    _fit_boxes(RawBoxes.of(X, bars, chain), classifier, Z, y, own)
+                _refuse_levels(bars, exact, feature_names(X))
+            curved = None
+            if curve is not None:
+                sets = as_shape(noise, linear.shape[1]) if bars is None else bars
+                curved = _fit_curved(curve, linear, sets, classifier, Z, y, own)
+            elif bars is None:
+                _fit_against(_carried(noise, linear), classifier, Z, y, own)
+            else:
+                classifier.fit(Z, y, **own, X_err=bars.carried(linear))
         except ValueError as error:
             raise _naming_text(X, error) from error.__cause__
-        bent = chain.bent is not None
-        self.linear_map_ = None if bent else chain.matrix
-        self.chain_ = chain if bent else None
-        self.noise_, self.denoised_ = noise, None
+        self.linear_map_ = linear if curved is None else None
+        self.noise_, self.denoised_, self.curved_ = noise, None, curved
+
+    def _curve(self) -> Curve | None:
+        """What a fitted `Nystroem` before the classifier does, if there is one."""
+        name, step = self.steps[-2] if len(self.steps) > 1 else ("", None)
+        return Curve.of(name, step) if type(step) is Nystroem else None
 
     def _fit_denoised(self, X, y, X_err, params: dict, own: dict) -> None:
         """Fit steps, `TrueFeatures` and the classifier; see `denoised.py`."""
@@ -281,7 +281,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if before is not None:
             self.steps = [*before.steps, *self.steps[-2:]]
         self.denoised_ = front.trained(classifier, X, y, X_err, own)
-        self.linear_map_ = self.chain_ = self.noise_ = None
+        self.linear_map_ = self.noise_ = self.curved_ = None
 
     @contextmanager
     def _restored_on_failure(self):
@@ -373,6 +373,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 f"prediction_range is for numbers; {type(model).__name__} predicts "
                 "classes, and certified_radius says how far a sample may move."
             )
+        if self.curved_ is not None:
+            return self._curved_range(X, radius, X_err)
         assert self.linear_map_ is not None
         values, radii = host(self.predict(X, X_err)), model._radii(None, radius, X_err)
         w, X_err = host(model.coef_) @ self.linear_map_, _with_exact(X_err, X)
@@ -381,6 +383,33 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             return ranges_of(values, w, as_shape(self.noise_, w.size), radii)
         bars = _measured(X, errors_in_memory(X_err, X), model._error_shape)
         return ranges_of(values, w, bars, radii)
+
+    def _curved_range(self, X, radius, X_err) -> np.ndarray:
+        values = host(self.predict(X))
+        judged = self._judge_curved(X, X_err, values)
+        radii = check_per_sample(
+            judged.radii(None, radius, X_err), len(values), "radius"
+        )
+        half = judged.front.half_widths(host(self[-1].coef_), judged.noise, radii)
+        return np.column_stack((values - half, values + half))
+
+    def _judge_curved(self, X, X_err, values: np.ndarray) -> JudgedCurve:
+        """Samples in front of a kernel, and how far they may move."""
+        curved, model = self.curved_, self[-1]
+        assert curved is not None
+        rows = X
+        for _, step in _steps_before(self.steps[:-2]):
+            rows = step.transform(rows)
+        rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=float)
+        X_err, sets = _with_exact(X_err, X), None
+        if X_err is not None:
+            shape = curved.error_shape or model.error_shape
+            sets = _measured(X, errors_in_memory(X_err, X), shape)
+        elif curved.error_shape is not None:
+            raise ValueError(ask_for_errors())
+        else:
+            sets = as_shape(self.noise_, curved.linear.shape[1])
+        return curved.judge(values, rows, model, sets)
 
     def verdict(self, X, X_err=None, confidence=0.95) -> Verdict:
         """Return class and doubt of each object, where `TrueFeatures` is a step.
@@ -427,7 +456,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         made = cls([(type(classifier).__name__.lower(), classifier)])
         made.linear_map_ = sp.eye_array(classifier.n_features_in_, format="csr")
         made.noise_ = classifier.noise_
-        made.chain_ = made.denoised_ = None
+        made.denoised_ = None
         return made
 
     def _judge(self, X, X_err=None):
@@ -438,25 +467,19 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             )
         if self._denoised is not None:
             return self._denoised.judge(X, X_err)
+        if self.curved_ is not None:
+            return self._judge_curved(X, X_err, host(self.decision_function(X)))
         X_err = _with_exact(X_err, X)
-        if self.chain_ is None:
-            judged: Any = super()._judge(X, X_err)
-            _check_missing(X, judged.noise)
-            return judged
-        if X_err is None:
-            self[-1]._ask_for_errors()
-        X_err = errors_in_memory(X_err, X)
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and {*names} <= {*getattr(X, "columns", ())}:
-            X = X[list(names)]  # as they were in training
-        bars = _measured(X, X_err, self[-1]._error_shape)
-        return JudgedBoxes(self[-1], RawBoxes.of(X, bars, self.chain_))
+        judged = super()._judge(X, X_err)
+        _check_missing(X, judged.noise)
+        return judged
 
     def _robust_model(self):
         if self.linear_map_ is None:
+            step = "TrueFeatures" if self.curved_ is None else "Nystroem"
             raise ValueError(
-                "A step of this pipeline is not linear, so that its model has no "
-                "weights in raw units. Use what the classifier sees: "
+                f"Behind {step} a model has no weights in raw units. Use what the "
+                "classifier sees: "
                 "model[:-1].transform(X), and model[-1]."
             )
         return self[-1], host(self[-1].coef_) @ self.linear_map_, self.noise_
@@ -490,25 +513,33 @@ def _fit_against(noise, classifier, Z, y, own: dict) -> None:
     vars(classifier).update(stated)
 
 
-def _fit_boxes(boxes: RawBoxes, classifier, Z, y, own: dict) -> None:
-    """Train on the boxes of raw data that the radius makes, as they are behind steps.
-
-    Those are lopsided boxes about the measurements, for radius 1.
-    """
-    if isinstance(classifier, RobustLinearSVCCV):
+def _fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> CurvedFront:
+    """Train on Nyström features against the longest moves that noise causes there."""
+    if hasattr(classifier, "Cs"):
         raise ValueError(
-            f"'{boxes.chain.bent}' is monotone and not linear, so that every radius "
-            "has boxes of its own, and RobustLinearSVCCV searches with one set. "
-            "Give RobustLinearSVC to the pipeline, and the pipeline to "
-            "sklearn.model_selection.GridSearchCV."
+            f"{type(classifier).__name__} has radii in the units of what it sees, and "
+            "behind Nystroem these are not those of X. Search with GridSearchCV over "
+            "the whole pipeline, whose last step is a RobustLinearSVC or a "
+            "RobustLinearRegressor."
         )
-    radius = radius_to_train_with(classifier, own.pop("radius", None), boxes)
-    n = len(boxes.points)
-    low, high = boxes.ends(check_per_sample(radii_of(radius, y), n, "radius"))
-    at = np.asarray(Z.toarray() if sp.issparse(Z) else Z, dtype=np.float64)
-    sides = np.maximum(np.stack([at - low, high - at]), 0.0)
-    classifier.fit(Z, y, **own, radius=1.0, X_err=Boxes.lopsided(sides))
-    classifier.radius_ = remembered_radius(radius)
+    stated = own.pop("radius", None)
+    stated = classifier.radius if stated is None else stated
+    error_shape = None
+    if isinstance(sets, ErrorBars):
+        check_errors_alone(classifier.noise, classifier.error_shape)
+        error_shape = classifier.error_shape
+    given = None if error_shape is None else sets
+    stated = radius_or_default(stated, classifier.noise, given)
+    kept = remembered_radius(stated)
+    front = CurvedFront(curve, linear, kept, error_shape)
+    own["radius"] = front.trained_radius(stated, y, sets, len(y))
+    _fit_against("l2", classifier, Z, y, own)
+    return front
+
+
+def _steps_before(steps) -> list[tuple[str, Any]]:
+    """The steps that do something."""
+    return [(name, step) for name, step in steps if step not in (None, "passthrough")]
 
 
 # -- noise and error bars of tables ----------------------------------------------------
@@ -532,8 +563,8 @@ def carry_noise(noise, transformer, X):
     str, array of shape (n_transformed,), Box, CrossPolytope or Correlated
         For the `noise` of a classifier behind the transformer. Radii stay as they are.
     """
-    chain = chain_of(transformer, X)
-    return _carried(_raw_noise(noise, X, chain.exact), chain.matrix)
+    linear, exact = linear_steps(transformer, X)
+    return _carried(_raw_noise(noise, X, exact), linear)
 
 
 def _carried(noise, linear: sp.csr_array):

@@ -8,20 +8,16 @@ estimator are in `training.py`.
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from wideberth.estimators.linear import LinearClassifier
 from wideberth.estimators.training import (
     SolverOptions,
-    dispatched,
     fit_classes,
     training_data,
 )
-from wideberth.problem.arrays import like
 from wideberth.problem.validation import default_radius
 
 #: scikit-learn hands on arrays of other libraries only beside a SciPy that does.
-_DISPATCHES = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 14)
 
 
 class RobustLinearSVC(LinearClassifier):
@@ -95,9 +91,6 @@ class RobustLinearSVC(LinearClassifier):
           "max_seconds" too, for all binary problems together.
         * "intercept_penalty": λ_b, by default 0, a free intercept. What
           `intercept_scaling` is to `LinearSVC`: λ_b = 1 / intercept_scaling².
-        * "warm_start": start from the previous fit where classes and features are the
-          same; rows may have been added at the end. Data that is read in chunks
-          starts anew.
         * "random_state": decides how a solver proceeds, never the solution.
         * "verbose": print a line for every certified point.
         * "callback": called as `callback(label, entry)` at every certified point, with
@@ -215,8 +208,8 @@ class RobustLinearSVC(LinearClassifier):
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             float32 is used as it is, without a float64 copy. Or data that is read in
             chunks, as `wideberth.data.open_data` takes it or returned by it. Arrays
-            of other libraries stay where they are under `array_api_dispatch`, and are
-            copied to NumPy without.
+            of other libraries are copied to NumPy; `wideberth.solve` leaves them where
+            they are.
         y : array of shape (n_samples,)
             Labels of any kind.
         sample_weight : array of shape (n_samples,), optional
@@ -264,14 +257,4 @@ class RobustLinearSVC(LinearClassifier):
 
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
         data = training_data(self, X, y, sample_weight, radius, X_err)
-        notes = fit_classes(self, data)
-        for name, value in vars(self).items() if dispatched(X) else ():
-            fitted = name.endswith("_") and isinstance(value, np.ndarray)
-            if fitted and value.dtype.kind in "biuf":
-                setattr(self, name, like(value, X))
-        return notes
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = _DISPATCHES
-        return tags
+        return fit_classes(self, data)

@@ -18,7 +18,6 @@ from functools import cached_property, partial
 from typing import ClassVar, Self
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import is_regressor
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -38,7 +37,7 @@ from wideberth.data.samples import Classes, Samples
 from wideberth.data.sources import Source
 from wideberth.noise import ErrorBars
 from wideberth.problem import Problem
-from wideberth.problem.arrays import host, is_foreign, like, namespace
+from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.changes import build_problem, cut_radii, share_rows
 from wideberth.problem.labels import check_targets, refuse_mixture, uniform
 from wideberth.problem.statement import Statement
@@ -76,7 +75,6 @@ class SolverOptions:
     max_seconds: float | None = None
     starts: int = 1
     intercept_penalty: float = 0.0
-    warm_start: bool = False
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
     callback: Callable[[object, dict], bool | None] | None = None
@@ -189,11 +187,6 @@ class MeasuredRows(Samples):
     @classmethod
     def of(cls, X, y, sample_weight=None, radius=None, bars=None, **more) -> Self:
         """Check what is given for each sample."""
-        if getattr(sample_weight, "shape", None) == X.shape:
-            raise ValueError(
-                f"sample_weight has shape {X.shape}, that of X; it takes one number "
-                "per row. Errors of every cell are given by name: fit(X, y, X_err=...)."
-            )
         weight = 1.0 if sample_weight is None else sample_weight
         weight = check_per_sample(weight, len(y), "sample_weight")
         if np.ndim(radius) > 0:
@@ -272,7 +265,7 @@ def target_scale(y: np.ndarray, weight: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows(MeasuredRows, OneVsRest):
-    """Labelled samples of NumPy, SciPy or, where they stay there, another library."""
+    """Labelled samples of NumPy or SciPy."""
 
     class_weight: dict | str | None = None
     unit: ClassVar = 1.0
@@ -315,24 +308,16 @@ class TrainingRows(MeasuredRows, OneVsRest):
         """What trains on one label against the rest.
 
         Where there are several problems the data is looked at once for all of them; not
-        where it lives in another array library, nor under error bars.
+        under error bars.
         """
-        alone = len(self.positives) == 1 or is_foreign(self.X) or self.bars is not None
+        alone = len(self.positives) == 1 or self.bars is not None
         shared = self.solve if alone else _SharedRows(self, statement).solve
         return partial(shared, statement)
 
     def solve(self, statement: Statement, positive: int, options: Options) -> Solution:
         """Train on the label at this place against the rest."""
-        stated, y = self.stated(statement), self.signs(positive)
-        if is_foreign(self.X):  # what is per sample goes where the rows are
-            each = {name: getattr(stated, name) for name in ("sample_weight", "radius")}
-            moved = {
-                name: like(np.ascontiguousarray(values), self.X)
-                for name, values in each.items()
-                if np.ndim(values) > 0
-            }
-            stated, y = replace(stated, **moved), like(y, self.X)
-        return solve_stated(self.X, y, stated, options)
+        signs = self.signs(positive)
+        return solve_stated(self.X, signs, self.stated(statement), options)
 
 
 class _SharedRows:
@@ -440,7 +425,7 @@ def training_data(
     """Check what `RobustLinearSVC.fit` is given; note the features on the model."""
     if not is_foreign(X) and is_scaled(X, y):
         return _in_chunks(model, X, y, sample_weight, radius, X_err)
-    X, y, bars = read_measured(model, X, y, X_err, stay=dispatched(X))
+    X, y, bars = read_measured(model, X, y, X_err)
     radius = radius_to_train_with(model, radius, bars)
     how = {"bars": bars, "class_weight": model.class_weight}
     return TrainingRows.of(X, y, sample_weight, radius, **how)
@@ -496,29 +481,25 @@ def training_targets(
     return TrainingTargets.of(X, y, sample_weight, radius, bars).weighed()
 
 
-def read_measured(
-    model, X, y, X_err, stay: bool = False, numbers: bool = False
-) -> tuple:
+def read_measured(model, X, y, X_err, numbers: bool = False) -> tuple:
     """`read_data`, and the sets that X_err gives, if any.
 
     The model notes how error bars are read, as `error_shape_`.
     """
     if X_err is not None:
         X_err = errors_in_memory(X_err, X, is_scaled(X, y))
-    X, y = read_data(model, X, y, stay, numbers)
+    X, y = read_data(model, X, y, numbers)
     model.error_shape_ = None if X_err is None else model.error_shape
     return X, y, None if X_err is None else model._measured(X, X_err)
 
 
-def read_data(model, X, y, stay: bool = False, numbers: bool = False) -> tuple:
+def read_data(model, X, y, numbers: bool = False) -> tuple:
     """X, and y as a NumPy array, checked by scikit-learn and for what it would misread.
 
     Masks, text and dates that it would turn into numbers are refused, labels that are
-    objects become what they are, and an array of another library that does not `stay`
-    there becomes one of NumPy.
+    objects become what they are, and arrays of other libraries those of NumPy.
     """
-    xp = namespace(X) if stay else np
-    X = X if stay else read_rows(X, type(model).__name__)
+    X = read_rows(X, type(model).__name__)
     if y is not None:
         labels, n = as_array(y, "y"), _num_samples(X)
         if labels.shape[:1] != (n,):
@@ -529,7 +510,7 @@ def read_data(model, X, y, stay: bool = False, numbers: bool = False) -> tuple:
         y = uniform(labels) if labels.dtype.kind == "O" and labels.ndim == 1 else y
         y = labels if is_foreign(y) else y
     with remedy_for_gaps(model):
-        how = {"dtype": [xp.float64, xp.float32], "y_numeric": numbers}
+        how = {"dtype": [np.float64, np.float32], "y_numeric": numbers}
         X, y = validate_data(model, X, y, accept_sparse="csr", **how)
     if numbers:
         return X, check_targets(y, X.shape[0])
@@ -543,11 +524,6 @@ def read_rows(X, who: str):
     X = host(X) if is_foreign(X) else X
     refuse_text(X)
     return X
-
-
-def dispatched(X) -> bool:
-    """Whether X is an array of another library and scikit-learn is told to keep it."""
-    return get_config()["array_api_dispatch"] and is_foreign(X)
 
 
 @contextmanager
@@ -578,7 +554,6 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
     given, in_memory = model._options, isinstance(data, TrainingRows)
     places = data.positives
     model.noise_, options = model._noise(), given.solving(model.tol)
-    starts = _starts(model, data) if given.warm_start else None
     seeds = check_random_state(given.random_state).randint(2**31, size=len(data.labels))
     train = data.trainer(statement_of(model))
     tasks = [
@@ -588,11 +563,10 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
             replace(
                 options,
                 random_state=int(seeds[k]),
-                init=None if starts is None else starts[i],
                 callback=_watcher(model, data.labels[k], in_memory),
             ),
         )
-        for i, k in enumerate(places)
+        for k in places
     ]
     parallel = Parallel(n_jobs=model.n_jobs if in_memory else 1, prefer="threads")
     if parallel.n_jobs == 1:  # which needs none of what threads take to set up
@@ -620,20 +594,6 @@ def _print_point(name: str, label, entry: dict) -> None:
         f"objective {entry['primal']:.6g}, gap {entry['gap']:.2e}, "
         f"{entry['free']} samples undecided, {entry['seconds']:.2f} s"
     )
-
-
-def _starts(model, data: TrainingRows | TrainingChunks) -> list | None:
-    """Solutions of the previous fit to start from, if it was of the same classes."""
-    if not hasattr(model, "support_") or not isinstance(data, TrainingRows):
-        return None  # never fitted, or in chunks
-    coef, support = host(model.coef_), host(model.support_)
-    same = np.array_equal(host(model.classes_), data.classes)
-    if not same or coef.shape[1] != data.d:
-        return None
-    alpha = np.zeros((len(coef), data.n))
-    here = support < data.n
-    alpha[:, support[here]] = np.abs(host(model.dual_coef_)[:, here])
-    return list(zip(coef, host(model.intercept_), alpha, strict=True))
 
 
 def _keep(model, data, solutions: list[Solution]) -> None:

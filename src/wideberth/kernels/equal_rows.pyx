@@ -20,9 +20,16 @@ ctypedef fused index:
     int
     long long
 
-cdef union Number:
-    double value
-    uint64_t bits
+cdef extern from "hashes.h" nogil:
+    uint64_t mixed(double value)
+    void hashes_double(
+        const double *x, Py_ssize_t n_rows, Py_ssize_t n_columns, Py_ssize_t next,
+        const double *signs, const uint32_t *factors, uint64_t *hashes,
+    )
+    void hashes_float(
+        const float *x, Py_ssize_t n_rows, Py_ssize_t n_columns, Py_ssize_t next,
+        const double *signs, const uint32_t *factors, uint64_t *hashes,
+    )
 
 #: Number of entries that are hashed before they are compared: they stay in the cache.
 cdef Py_ssize_t BLOCK = 1 << 15
@@ -102,13 +109,6 @@ def _group(
     return found
 
 
-cdef inline uint64_t _mixed(double value) noexcept nogil:
-    """The bits of a number, −0 as 0, their two halves in one of 32 bits."""
-    cdef Number number
-    number.value = value + 0.0
-    return <uint32_t>(number.bits ^ (number.bits >> 32))
-
-
 cdef inline Py_ssize_t _slot(uint64_t hashed, uint64_t mask) noexcept nogil:
     """A place in the table, to which all bits count (2⁶⁴ ÷ the golden ratio)."""
     hashed ^= hashed >> 32
@@ -123,20 +123,23 @@ cdef inline void _hash_dense(
     const uint32_t[::1] factors,
     uint64_t[::1] hashes,
 ) noexcept nogil:
-    cdef Py_ssize_t i, j
-    cdef const real *row
-    cdef double sign
-    cdef uint64_t total
+    cdef Py_ssize_t i, j, n = stop - start, d = X.shape[1]
+    cdef Py_ssize_t next_row = X.strides[0] // <Py_ssize_t>sizeof(real)
+    if n == 0 or d == 0:
+        return
     if X.strides[1] == sizeof(real):
-        for i in range(start, stop):
-            row, sign, total = &X[i, 0], signs[i], hashes[i]
-            for j in range(X.shape[1]):
-                total += factors[j] * _mixed(sign * row[j])
-            hashes[i] = total
+        if real is double:
+            hashes_double(
+                &X[start, 0], n, d, next_row, &signs[start], &factors[0], &hashes[start]
+            )
+        else:
+            hashes_float(
+                &X[start, 0], n, d, next_row, &signs[start], &factors[0], &hashes[start]
+            )
     else:  # columns lie together
         for j in range(X.shape[1]):
             for i in range(start, stop):
-                hashes[i] += factors[j] * _mixed(signs[i] * X[i, j])
+                hashes[i] += factors[j] * mixed(signs[i] * X[i, j])
 
 
 cdef inline void _hash_sparse(
@@ -152,7 +155,7 @@ cdef inline void _hash_sparse(
     cdef Py_ssize_t i, p
     for i in range(start, stop):
         for p in range(indptr[i], indptr[i + 1]):
-            hashes[i] += factors[indices[p]] * _mixed(signs[i] * data[p])
+            hashes[i] += factors[indices[p]] * mixed(signs[i] * data[p])
 
 
 cdef inline bint _same_dense(

@@ -49,7 +49,8 @@ def less_values(X, const double[::1] values):
     ends = np.zeros_like(X.indptr)
     _subtract(X.data, X.indices, X.indptr, values, columns, data, indices, ends)
     # Copies, which give back what was too much.
-    parts = data[: ends[-1]].copy(), indices[: ends[-1]].copy(), ends
+    stored = ends[X.shape[0]]
+    parts = data[:stored].copy(), indices[:stored].copy(), ends
     return sp.csr_array(parts, X.shape)
 
 

@@ -5,9 +5,11 @@ features taken one by one. For several it is the covariance that they have in co
 The number ν of rows that T counts for is the one under which rows that were left out
 are likeliest. A small sample of the rows is enough to choose it.
 
-Steps of EM are accelerated by Anderson's mixing of the last few. An accelerated point
-where the objective falls is replaced by the plain step. A plain step can fall only by
-rounding; it ends EM at the point before.
+Steps of EM are accelerated by Anderson's mixing of the last few, in the precisions Σ⁻¹:
+there EM's step Σ⁺ − Σ ∝ ΣSΣ is −S to first order, whatever the size of Σ, so that small
+variances move as quickly as large ones. An accelerated point where the objective falls
+is replaced by the plain step. A plain step can fall only by rounding; it ends EM at the
+point before.
 """
 
 from __future__ import annotations
@@ -37,6 +39,9 @@ _MEMORY = 5
 #: Parts into which rows are split to choose ν, one left out at a time: as many as
 #: scikit-learn's cross-validation has, 5.
 FOLDS = KFold().get_n_splits()
+#: Part of the scatter of a feature below which its variance is none: the square of its
+#: inverse, which weighs exact values, is still within the range of float64.
+_LEAST = 1e-60
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -350,7 +355,7 @@ def expectation_maximisation(
         if not gain >= 0:
             if here is plain:
                 return Fit(best, objectives, bool(-gain <= tol * n))
-            here, steps = plain, []
+            here = plain
             continue
         objectives.append(objective)
         ended, best = gain <= tol * n, here
@@ -378,13 +383,19 @@ def _mixed(steps, plain: Population) -> Population:
 def _coordinates(point: Population) -> np.ndarray:
     with np.errstate(divide="ignore"):
         logs = np.log(point.shares)
-    return np.concatenate([logs, point.means.ravel(), point.covariances.ravel()])
+    precisions = np.linalg.inv(point.covariances)
+    return np.concatenate([logs, point.means.ravel(), precisions.ravel()])
 
 
 def _from_coordinates(numbers: np.ndarray, plain: Population) -> Population:
     K = len(plain.shares)
     logs, means = numbers[:K], numbers[K : K + plain.means.size]
-    spreads = numbers[K + plain.means.size :].reshape(plain.covariances.shape)
+    precisions = numbers[K + plain.means.size :].reshape(plain.covariances.shape)
+    try:
+        spreads = np.linalg.inv(precisions)
+    except np.linalg.LinAlgError:
+        return plain
+    spreads = 0.5 * (spreads + spreads.transpose(0, 2, 1))
     if not all(map(_regular, spreads)):
         return plain
     shares = np.exp(logs - logs.max())
@@ -416,13 +427,14 @@ def marginals(part: Measurements, max_iter: int, tol: float):
     least = np.where(there, v, np.inf).min(axis=0, initial=np.inf)
     constant = (variance == 0) & ~((least > 0) & np.isfinite(least))
     variance = np.where(variance == 0, np.where(constant, 1.0, least), variance)
+    least = _LEAST * variance
     for _ in range(max_iter):
         w = there / (variance + v)
         mean = (w * filled).sum(axis=0) / np.maximum(w.sum(axis=0), _TINY)
         square = np.maximum((w * w).sum(axis=0), _TINY)
         raw = (w * w * ((filled - mean) ** 2 - v)).sum(axis=0) / square
         error = np.sqrt(2.0 / square)
-        last, variance = variance, np.maximum(raw, variance / 2)
+        last, variance = variance, np.maximum.reduce((raw, variance / 2, least))
         if (np.abs(variance - last) <= tol * error).all():
             break
     return mean, np.where(constant, 0.0, np.maximum(variance, error))

@@ -1,6 +1,5 @@
 """Displays of fitted models (extra `plots`), in the manner of scikit-learn's.
 
-`ScreeningDisplay`: what a fit could rule out, step by step.
 `CertifiedAccuracyDisplay`: accuracy under the worst noise, as the noise grows.
 `ReliabilityDisplay`: how often a class came true beside what was promised.
 `MarginDisplay`: a model in two dimensions, with the uncertainty of every sample.
@@ -11,11 +10,7 @@ Each has `from_estimator(...)` (`from_path(...)`), which computes and draws, and
 `plot(ax=...)`, which draws again; `ax_` and `figure_` hold what was drawn.
 """
 
-from wideberth.plotting.fits import (
-    CertifiedAccuracyDisplay,
-    ReliabilityDisplay,
-    ScreeningDisplay,
-)
+from wideberth.plotting.fits import CertifiedAccuracyDisplay, ReliabilityDisplay
 from wideberth.plotting.margin import MarginDisplay
 from wideberth.plotting.paths import FeaturesDisplay, PathDisplay
 
@@ -25,5 +20,4 @@ __all__ = [
     "MarginDisplay",
     "PathDisplay",
     "ReliabilityDisplay",
-    "ScreeningDisplay",
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 #: Where a legend stands that would hide lines inside the axes.
@@ -32,13 +30,3 @@ class Display:
 
     def _draw(self, ax) -> None:
         raise NotImplementedError
-
-
-def draw_shares(ax, x, removed, saturated, **style) -> None:
-    """Fill what is removed, saturated and undecided over x, one above the other."""
-    heights = (0 * x, removed, removed + saturated, np.ones(len(x)))
-    names = {"removed": "C0", "saturated": "C1", "undecided": "0.9"}
-    bands = zip(names.items(), pairwise(heights), strict=True)
-    for (name, color), (low, high) in bands:
-        ax.fill_between(x, low, high, color=color, label=name, linewidth=0, **style)
-    ax.set_ylabel("share of samples")

@@ -1,4 +1,4 @@
-"""Displays of one fit: what it ruled out, and how well its promises hold."""
+"""Displays of one fit: how well its promises hold."""
 
 from __future__ import annotations
 
@@ -6,85 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wideberth.plotting.display import Display, draw_shares
-
-_ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class ScreeningDisplay(Display):
-    """Shares of samples removed, saturated and undecided, and the gap, over a fit.
-
-    Parameters
-    ----------
-    iterations, removed, saturated, gap : arrays of the same length
-        One entry per certified point; shares between 0 and 1, gap relative.
-    title : str, default=""
-    """
-
-    iterations: np.ndarray
-    removed: np.ndarray
-    saturated: np.ndarray
-    gap: np.ndarray
-    title: str = ""
-
-    @classmethod
-    def from_estimator(cls, estimator, *, label=None, ax=None):
-        """Draw the trace of a fitted `RobustLinearSVC`.
-
-        Parameters
-        ----------
-        estimator : fitted RobustLinearSVC, or pipeline that ends in one
-        label : class label, optional
-            Which binary problem; by default the first (the only one of two classes).
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        ScreeningDisplay
-        """
-        model = _last_step(estimator)
-        known, k, title = model.classes_.tolist(), 0, ""
-        if len(model.screening_) > 1:
-            if label is not None and label not in known:
-                raise ValueError(f"label={label!r} is not one of the classes {known}.")
-            k = 0 if label is None else known.index(label)
-            title = f"{model.classes_[k]} against the rest"
-        report = model.screening_[k]
-        trace = report["trace"]
-        if not trace:
-            raise ValueError(
-                "The fit has no trace: its solution was known at the start (a warm "
-                "start, or noise beyond the critical radius). Nothing to draw."
-            )
-        n = trace[0]["free"] + trace[0]["saturated"] + trace[0]["removed"]
-
-        def shares(name):
-            # The trace tells what each point started from; its verdict comes after.
-            return np.array([e[name] / n for e in trace[1:]] + [report[name]])
-
-        return cls(
-            iterations=np.array([e["iteration"] for e in trace]),
-            removed=shares("removed"),
-            saturated=shares("saturated"),
-            gap=np.array([e["gap"] / e["primal"] for e in trace]),
-            title=title,
-        ).plot(ax=ax)
-
-    def _draw(self, ax):
-        edges = np.array([0, *self.iterations, 1.1 * self.iterations[-1] + 1])
-        shares = np.column_stack([self.removed, self.saturated])
-        shares = np.vstack([[0, 0], shares, shares[-1]])
-        draw_shares(ax, edges, *shares.T, step="post")
-        ax.set(xlabel="iteration", ylim=(0, 1), xlim=(edges[0], edges[-1]))
-        ax.set_title(self.title, pad=26)
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        gap_ax = ax.twinx()
-        positive = np.maximum(self.gap, np.finfo(float).eps)
-        gap_ax.semilogy(self.iterations, positive, "k.-", label="relative gap")
-        gap_ax.set_ylabel("relative gap")
-        handles = [*ax.get_legend_handles_labels()[0], *gap_ax.lines]
-        gap_ax.legend(handles=handles, frameon=False, columnspacing=1.0, **_ABOVE)
+from wideberth.plotting.display import Display
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wideberth.plotting.display import BESIDE, Display, draw_shares
+from wideberth.plotting.display import BESIDE, Display
 
 #: What a path may vary, and the array of a `Path` that holds its values.
 _AXES = {
@@ -144,9 +144,11 @@ class PathDisplay(Display):
             above.plot(self.values, self.coefs[:, j], label=str(self.feature_names[j]))
         above.axhline(0, color="0.5", lw=0.5)
         above.set(ylabel="coefficient", title=self.title)
-        draw_shares(below, self.values, self.removed, self.saturated)
+        decided = self.removed, self.saturated, 1 - self.removed - self.saturated
+        style = {"labels": ["removed", "saturated", "undecided"], "linewidth": 0}
+        below.stackplot(self.values, *decided, colors=["C0", "C1", "0.9"], **style)
         below.plot(self.values, self.undecided, "k.-", label="read by the solver")
-        below.set(ylim=(0, 1.02))
+        below.set(ylim=(0, 1.02), ylabel="share of samples")
         _scale(below, self.against, self.values)  # and that of both, which share it
         for ax in axes:
             ax.legend(frameon=False, **BESIDE)

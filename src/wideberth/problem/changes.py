@@ -203,6 +203,16 @@ class Presolved:
         dual, rounding = self.value(certificate.dual), self.value(certificate.rounding)
         return Certificate(primal, dual, rounding, self.value(certificate.least_scale))
 
+    def proof(self, proof):
+        """Certificates over a range (`screening/ranges.py`) in units as given."""
+        return replace(
+            proof,
+            first=self.certificate(proof.first),
+            last=self.certificate(proof.last),
+            primal_bend=self.value(proof.primal_bend),
+            dual_bend=self.value(proof.dual_bend),
+        )
+
     def entry(self, entry: dict) -> dict:
         """An entry of a trace in units as given."""
         if self.sigma == self.kappa == 1.0:

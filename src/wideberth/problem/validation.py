@@ -219,7 +219,7 @@ def measured_data(X):
     # The sum of squares is finite unless an entry is not, or it overflows; unlike
     # isfinite, it needs no array of n×d flags.
     if isinstance(X, np.ndarray):
-        X = np.require(X, requirements="A")
+        X = X if X.flags.aligned else np.require(X, requirements="A")
         values, norms = X, row_norms(X)
         square = product(norms, norms)
     else:
@@ -288,9 +288,10 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
             raise _not_per_sample(value, n, name, f" ({error})") from None
     array = array.astype(np.float64, copy=False)
     if array.ndim > 0 and array.shape != (n,):
+        errors = " Errors of every cell are given by name: fit(X, y, X_err=...)."
         raise ValueError(
             f"{name} has shape {array.shape}; give one number, or one per row of X, "
-            f"shape ({n},)."
+            f"shape ({n},).{errors if array.ndim > 1 else ''}"
         )
     if not np.logical_and.reduce((array >= 0) & (array < np.inf)):
         bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))

@@ -106,11 +106,11 @@ def null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
     longest = 8 * (tol * abs(point.scale) + found.gap)
     if not float(point.w @ point.w) <= longest:
         return found
-    if is_foreign(problem.y):
-        return on_host(problem, found, partial(null_if_optimal, tol=tol))
     null = Pair(null_point(problem), dual)
     if not null.gap <= tol * null.point.scale:
         return found
+    if is_foreign(problem.y):
+        return on_host(problem, found, partial(null_if_optimal, tol=tol))
     if problem.noise.proportional:
         known = found if dual.w.any() else null
         null = null_pair(problem, start=dual.alpha) or known

@@ -37,7 +37,7 @@ from wideberth.problem.arrays import (
     scatter,
 )
 from wideberth.problem.limits import LITTLE
-from wideberth.problem.merge import Grouping, Groups, Merged, merge_chunk
+from wideberth.problem.merge import Grouping, Groups
 from wideberth.problem.ramp import Beyond
 from wideberth.problem.rows import Passes, as_rows
 from wideberth.screening import Partition, decide, screen_at_hand
@@ -63,8 +63,6 @@ class Batches(ABC):
     intercept: float | None
     #: Rows that may be handed over at a time.
     capacity: int
-    #: Passes over the data that a question takes.
-    reads = 1
     #: Whether all rows are one batch in memory, so that points keep their margins.
     in_memory = False
     #: Whether a read costs a product and no more: in memory, on a device or a cluster.
@@ -80,8 +78,6 @@ class Batches(ABC):
     tilt: float = 0.0
     #: Most roundings in weights that are those of equal samples (`Problem.chain`).
     chain = 0.0
-    #: Whether the first pass asks for distinct rows.
-    distinct: object = None
 
     @abstractmethod
     def ask(self, question) -> Iterator:
@@ -188,8 +184,6 @@ class Answer:
     model: NoiseModel | None = None
     #: How many rows of each class there are, in the first pass.
     classes: tuple[int, int] = (0, 0)
-    #: The distinct rows of a batch, where those are asked for and few.
-    equal: Merged | None = None
     #: Under the quantile loss, in the first pass: groups of rows of similar targets.
     targets: Problem | None = None
     #: Noise outside the hinges, of which chunks have no sum, at the point.
@@ -198,16 +192,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class FirstPass:
-    """At w = 0: hand over a share of all rows that have a weight.
-
-    `distinct` asks for the distinct rows, too.
-    """
+    """At w = 0: hand over a share of all rows that have a weight."""
 
     w: np.ndarray
     share: float
     seed: int
     in_memory: bool
-    distinct: bool = False
 
     b, most, grouping = 0.0, math.inf, None
 
@@ -226,7 +216,6 @@ class FirstPass:
             piece=piece.sampled(self.share, (self.seed, number)),
             fold=None if self.in_memory else problem.folded,
             classes=(upper, problem.n - upper),
-            equal=merge_chunk(problem) if self.distinct else None,
             targets=None if self.in_memory or problem.m is None else _coarse(problem),
         )
 

@@ -224,18 +224,14 @@ class Driver(Rounds[Work]):
         self._note(work.point, None if self.batches.in_memory else work)
         self.rounds(work)
 
-    def adopt(self, found: Pair, batches: Batches) -> None:
-        """Take what was found on other batches of the same rows."""
-        self.batches, self.point = batches, found.point
-        self.proof = Proof(found.dual, found.point)
-
     def verify(self, part, found):
         """By a pass, which hands over the next working set, too.
 
-        Where data `stays`, the objective is evaluated first, and may end the run.
+        Where data `stays`, the objective is evaluated first, and may end the run; not
+        before there is a dual point to prove it.
         """
         question = self._next(part, found)
-        if not self.batches.stays:
+        if not self._evaluates_first:
             work = self._gather(question, part)
             if self._ends(part):
                 return None
@@ -246,6 +242,15 @@ class Driver(Rounds[Work]):
         if self._ends(part):
             return None
         return self._gather(self._at_the_lower(question, part, found, latest), part)
+
+    @property
+    def _evaluates_first(self) -> bool:
+        """Whether a point is evaluated before a working set is gathered at it.
+
+        In memory that costs no read: its margins serve both.
+        """
+        batches = self.batches
+        return batches.in_memory or (batches.stays and self.proof is not None)
 
     def _ends(self, solved: Work) -> bool:
         """Whether the run is over, by what was solved last."""
@@ -447,14 +452,13 @@ class Driver(Rounds[Work]):
         elif n:
             share = min(1.0, batches.capacity / n, first_size(n, d) / n)
         seed = 0 if share == 1 else self._seed()
-        asked = share, seed, batches.in_memory, batches.distinct is not None
-        work = self._ask(FirstPass(np.zeros(d), *asked))
+        work = self._ask(FirstPass(np.zeros(d), share, seed, batches.in_memory))
         self.n = work.n
         return work
 
     def _ask(self, question: FirstPass | Gather) -> Work:
         """Ask all batches."""
-        self.passes += self.batches.reads
+        self.passes += 1
         work = Work(self.batches, question, self.n)
         for answer in self.batches.ask(question):
             work.add(answer)
@@ -481,8 +485,8 @@ class Driver(Rounds[Work]):
             return replace(question, grouping=self.grouping, ratios=ratios)
         if not (self.batches.in_memory or self.batches.sets.proportional):
             self._majorised |= solved.point.value > self.point.value
-            beyond = {"about": self._about, "majorised": self._majorised}
-            question = replace(question, proof=self.proof, **beyond)
+            question = replace(question, proof=self.proof, about=self._about)
+            question = replace(question, majorised=self._majorised)
         if not solved.first:
             most = GROWTH * solved.problem.n
             question = replace(question, most_crossed=most, members=solved.members)
@@ -519,7 +523,7 @@ class Driver(Rounds[Work]):
         had, that was too small: rows are gathered at its point, within a wider band.
         """
         work = self._ask(question)
-        if not self.batches.stays:
+        if not self._evaluates_first:
             self._note(work.point, work)
             if self.certificate.meets(self.control.target):
                 return work
@@ -613,7 +617,7 @@ class Driver(Rounds[Work]):
         if self.proof is None or not (region or arrays):
             return None, None, None
         pair = Pair(self.point, self.proof.dual)
-        self.passes += self.batches.reads
+        self.passes += 1
         known = decide_rows(self.batches, Decide(pair, region, arrays, self.proof))
         if region is not None and recorded:
             self.control.record(float(self.passes), self.certificate, known.counts)

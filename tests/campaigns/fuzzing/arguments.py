@@ -160,21 +160,17 @@ _MODEL = _SOLVER | {
         {"p": 1},
         [1],
     ),
-    "warm_start": _pick(True, False, None),
     "n_jobs": _pick(None, 1, 1, 0, 1.5, "x"),
     "verbose": _pick(0, 0, False, None),
     "max_seconds": _pick(None, 1, 1e-9, 0, -1, "x", np.nan),
 }
 _SEARCH = {
-    k: v
-    for k, v in _MODEL.items()
-    if k not in ("C", "radius", "warm_start", "max_seconds")
+    k: v for k, v in _MODEL.items() if k not in ("C", "radius", "max_seconds")
 } | _GRIDS
 _SEARCH |= {
     "cv": _pick(2, 3, 2, None, 1, 0, 100, "x", [], [([0], [1])], 2.5, [(np.arange(12), np.arange(12))] * 2),
     "scoring": _pick(None, "accuracy", "balanced_accuracy", "nonsense", 5, lambda m, X, y: np.nan, lambda m, X, y: "a",
                      *map(robust_scorer, (None, 0.1, 0, -1, np.nan, "x", [0.1], np.inf))),
-    "selection": _pick("best", "one-standard-error", "worst", None, []),
     "refit": _pick(True, False, None),
 }  # fmt: skip
 
@@ -221,7 +217,7 @@ def call_solve(case) -> None:
 #: Arguments of estimators that go into `solver_options`.
 _STEERING = (
     *("solver", "screening", "max_iter", "max_seconds", "intercept_penalty"),
-    *("random_state", "verbose", "warm_start", "refit"),
+    *("random_state", "verbose", "refit"),
 )
 
 
