@@ -1,6 +1,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 from itertools import product
 
 import joblib
@@ -365,6 +366,16 @@ def test_features_without_a_weight_are_told_and_selected():
     np.testing.assert_array_equal(chosen.get_support(indices=True), kept)
     again = make_pipeline(chosen, LinearSVC()).fit(X, y)
     assert again.score(X, y) > 0.93
+
+
+def test_a_feature_counts_where_some_class_weighs_it():
+    X, y = IRIS
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NullModelWarning)
+        model = RobustLinearSVC(radius=0.05, noise="linf").fit(X, y)
+    used = (model.coef_ != 0).any(axis=0)
+    assert not (model.coef_ != 0).all(axis=0)[used].all()  # of some classes only
+    np.testing.assert_array_equal(model.support_features_, np.flatnonzero(used))
 
 
 def test_a_sparse_model_answers_as_the_dense_one_does():

@@ -82,7 +82,7 @@ def judge_worth(
             "It expects no noise, so there is no robustness to judge; "
             f"{_HOW} say how far values may be off.",
         )
-    slopes = _tell_slopes(model)
+    slopes = _tell_slopes(model) if noise.errors is not None else ""
     if evaluation is None:
         return Worth(
             f"Whether {subject} paid is not known.",
@@ -132,7 +132,8 @@ def _subject(
 ) -> str:
     """What was asked for beyond an ordinary model; empty if nothing was."""
     if verdicts is not None or (model.line is not None and model.line.slopes):
-        return f"a model of the {'gaps' if noise.errors is None else 'errors'}"
+        known = "gaps" if noise.errors is None else "errors"
+        return f"a model of the {known}"
     parts = {
         "robustness": noise.largest > 0 or noise.asked is not None,
         "the norm penalty": model.norm_penalty > 0,
@@ -280,11 +281,12 @@ def _line(result: FitResult, line: LineFacts) -> Iterator[Advice]:
     """A regression that rests on few rows, or an estimate that did not settle."""
     beyond = min(line.quantile, 1 - line.quantile) * result.data.rows_used
     if not line.slopes and beyond < _BEYOND:
+        nearer = "" if line.quantile == 0.5 else ", or a quantile nearer to 0.5,"
         yield Advice(
             "few-beyond",
             f"About {beyond:.2g} rows lie beyond the quantile {line.quantile:g}, and "
-            "what they say is all that is known there. More rows, or a quantile nearer "
-            "to 0.5, make it firm.",
+            "what they say is all that is known there. Only more rows"
+            f"{nearer} make it firm.",
         )
     if line.slopes and any(math.isnan(one.error) for one in line.slopes.values()):
         yield Advice(

@@ -230,7 +230,7 @@ def _in_words(
     yield "data", f"{data.target}: {what} from {features}, {used}"
     if data.task_story:
         kind = "numbers" if line is not None else "classes"
-        yield "task", f"{data.target} holds {kind}: {data.task_story}"
+        yield "task", f"{kind}: {data.task_story}"
     if (found := result.evaluation) is not None:
         heading = "accuracy" if line is None else "error"
         yield heading, _compared(found, result.uncertainty)
