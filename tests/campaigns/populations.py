@@ -8,6 +8,13 @@
   populations that were learned from 20 to 1000 rows of 2 to 10 features.
 * Probabilities: how often the label is another one, against `predict_proba`.
 * Misfits: heavy tails and lumps are warned of, Gaussians are not.
+* Lines: `MeasuredRegressor` on the same tables, with targets that are constant, wild or
+  nearly exact, and errors of the target from none to far too large. Nothing is infinite,
+  no variance negative, and another unit of the target is another unit of the answer.
+* Slopes: how often the true ones are within 90 % intervals by `coef_std_`, and how often
+  targets are within those of `predict_interval`.
+* Remarks: wild values, heavy tails of the scatter and errors that are too large are
+  warned of, Gaussians are not.
 
 Chances and probabilities are compared in cells: a number of rows and features, a range of
 what was stated. A cell counts if it holds 400 events. Chances must come true within a
@@ -28,8 +35,9 @@ from functools import partial
 import numpy as np
 from mpmath import matrix, mp, mpf
 from scipy.linalg import cho_factor, cho_solve
+from scipy.stats import t as student
 
-from wideberth import MeasuredSVC, TrueFeatures
+from wideberth import MeasuredRegressor, MeasuredSVC, TrueFeatures
 from wideberth.measurement.fitting import GaussianFitter, marginals
 from wideberth.measurement.population import Measurements, Population, posterior_of
 
@@ -269,6 +277,108 @@ def misfit(seed: int) -> Counter:
     return Counter({kind: 1, f"{kind} warned of": said})
 
 
+def targets(seed: int):
+    """A table with numbers to predict, and their errors."""
+    X, E, _ = table(seed)
+    rng = np.random.default_rng([15, seed])
+    n, d = X.shape
+    size = np.nanstd(X, axis=0)
+    Z = np.nan_to_num((X - np.nanmean(X, axis=0)) / np.where(size > 0, size, 1.0))
+    y = Z @ rng.normal(size=d) + 10.0 ** rng.uniform(-8, 1) * rng.normal(size=n)
+    kind = rng.choice(["plain", "plain", "constant", "wild", "mostly one", "tails"])
+    if kind == "constant":
+        y = np.full(n, 0.1)
+    if kind == "wild":
+        y[rng.integers(n)] *= 1e6
+    if kind == "mostly one":
+        y = np.where(rng.random(n) < 0.7, 0.0, y)
+    if kind == "tails":
+        y += rng.standard_cauchy(size=n)
+    errors = rng.choice([0.0, 0.1, 3.0, 100.0]) * (y.std() or 1.0)
+    return X, E, y, errors * rng.uniform(0.5, 1.5, size=n) * (rng.random(n) < 0.8)
+
+
+def line(seed: int) -> Counter:
+    """What went wrong with the lines through one table."""
+    X, E, y, e = targets(seed)
+    wrong: Counter = Counter()
+    unit = 2.0 ** np.random.default_rng([16, seed]).integers(-30, 31)  # no rounding
+    for loss in ("gaussian", "absolute"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = MeasuredRegressor(loss, cv=2).fit(X, y, X_err=E, y_err=e)
+            other = MeasuredRegressor(loss, cv=2).fit(
+                X, unit * y, X_err=E, y_err=unit * e
+            )
+        values, spreads = model.predict(X, E, return_std=True)
+        ends = model.predict_interval(X, E, coverage=0.5)
+        numbers = values, spreads, ends, model.coef_, model.interval_scores_
+        wrong["infinite"] += not all(np.isfinite(part).all() for part in numbers)
+        told = ~np.isnan(model.coef_std_)
+        wrong["infinite standard error"] += np.isinf(model.coef_std_).any()
+        wrong["no standard error"] += len(y) > X.shape[1] + 2 and not told.all()
+        least = min(model.scatter_, spreads.min(), *model.coef_std_[told], 0.0)
+        wrong["negative spread"] += least < 0
+        wrong["ends cross"] += not (ends[:, 0] <= ends[:, 1]).all()
+        apart = np.abs(other.predict(X, E) / unit - values).max()
+        wrong["another unit"] += not apart <= 1e-9 * np.abs(values).max()
+    return wrong + _converged(np.column_stack((X, y)), np.column_stack((E, e)))
+
+
+def slopes(cell: tuple[int, int, str], seed: int) -> np.ndarray:
+    """Slopes and new targets, and how many of them are within 90 % intervals."""
+    n, d, loss = cell
+    rng = np.random.default_rng([17, seed, n, d])
+    draw, measure = world(rng, d, False)
+    true = draw(n)[0]
+    w = rng.normal(size=d)
+    scatter = rng.uniform(0.2, 1.0) * np.linalg.norm(w)
+    X, E = measure(true)
+    y = true @ w + scatter * rng.normal(size=n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MeasuredRegressor(loss).fit(X, y, X_err=E)
+    off = np.abs(model.coef_ - w) <= student.ppf(0.95, n - d - 1) * model.coef_std_
+    true = draw(400)[0]
+    X, E = measure(true)
+    low, high = model.predict_interval(X, E).T
+    y = true @ w + scatter * rng.normal(size=len(X))
+    return np.array([d, off.sum(), len(y), np.sum((low <= y) & (y <= high))])
+
+
+def remarks(seed: int) -> Counter:
+    """Whether a line is warned of that does not fit, and only such a one."""
+    rng = np.random.default_rng([18, seed])
+    n, d = 500, int(rng.integers(1, 6))
+    kind = ["plain", "tails", "wild y", "wild x", "y_err", "X_err"][seed % 6]
+    true = rng.normal(size=(n, d)) @ (np.eye(d) + 0.4)
+    E = rng.uniform(0.2, 1.0, size=true.shape)
+    X = true + E * rng.normal(size=true.shape)
+    scatter = rng.standard_t(2, size=n) if kind == "tails" else rng.normal(size=n)
+    y, e = true @ rng.normal(size=d) + scatter, np.zeros(n)
+    if kind == "wild y":
+        y[rng.integers(n)] = 1e3
+    if kind == "wild x":
+        X[rng.integers(n), rng.integers(d)] = 1e3
+    if kind == "y_err":
+        e += 3 * y.std()
+    if kind == "X_err":
+        E *= 3 * np.std(X, axis=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MeasuredRegressor(cv=None).fit(X, y, X_err=E, y_err=e)
+    words = {
+        "plain": "",
+        "tails": "heavy tails",
+        "wild y": "Look at row",
+        "wild x": "turns the line",
+        "y_err": "y scatters less",
+        "X_err": "scatter less than X_err",
+    }[kind]
+    said = any(words in str(each.message) for each in caught)
+    return Counter({kind: 1, f"{kind} warned of": said})
+
+
 def main() -> int:
     """Run the campaign; the exit status says whether all claims held."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -276,6 +386,9 @@ def main() -> int:
     parser.add_argument("--posteriors", type=int, default=2000)
     parser.add_argument("--models", type=int, default=200, help="per cell")
     parser.add_argument("--misfits", type=int, default=300)
+    parser.add_argument("--lines", type=int, default=2000)
+    parser.add_argument("--slopes", type=int, default=200, help="per cell")
+    parser.add_argument("--remarks", type=int, default=600)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -288,6 +401,7 @@ def main() -> int:
         for name, claim, count in (
             ("EM", em, options.tables),
             ("posteriors", posterior, options.posteriors),
+            ("lines", line, options.lines),
         ):
             found = sum(pool.map(claim, seeds(count), chunksize=8), Counter())
             bad = sum(k for what, k in found.items() if not what.startswith("("))
@@ -298,6 +412,16 @@ def main() -> int:
         wrong += found["plain warned of"] > 0.02 * found["plain"]
         wrong += found["tails warned of"] < 0.9 * found["tails"]
         wrong += found["lumps warned of"] < 0.9 * found["lumps"]
+        found = sum(pool.map(remarks, seeds(options.remarks)), Counter())
+        print(f"remarks: {dict(found)}", flush=True)
+        for kind in ("plain", "tails", "wild y", "wild x", "y_err", "X_err"):
+            share = found[f"{kind} warned of"] / max(found[kind], 1)
+            wrong += share > 0.02 if kind == "plain" else share < 0.9
+        print("slopes and new targets within 90 % intervals")
+        for cell in [(n, d, loss) for loss in ("gaussian", "absolute")
+                     for n in (20, 50, 200, 1000) for d in (1, 3)]:  # fmt: skip
+            parts = pool.map(partial(slopes, cell), seeds(options.slopes))
+            wrong += _covered(cell, sum(parts, np.zeros(4)))
         print("observed over stated, in ranges of what is stated, from", _RANGES[:-1])
         for cell in [(n, d, c) for c in (False, True) for n in (20, 50, 200, 1000)
                      for d in (2, 5, 10)]:  # fmt: skip
@@ -306,6 +430,19 @@ def main() -> int:
                 wrong += _report(name, cell, sum(part[name] for part in parts))
     print(f"{wrong} claims failed")
     return 1 if wrong else 0
+
+
+def _covered(cell: tuple, found: np.ndarray) -> int:
+    """Print one line; how many of its shares are off by more than chance."""
+    n, d, loss = cell
+    many, told, rows, inside = found
+    shares, off = (told / many, inside / rows), 0
+    for share, count in zip(shares, (many, rows / 400), strict=True):
+        chance = 3 * (0.09 / count) ** 0.5
+        # With few rows slopes and intervals may be more cautious than they say.
+        off += not 0.85 - chance <= share <= (0.95 + chance if n >= 200 else 1.0)
+    print(f"{loss:<9} n={n:<5} d={d:<3}", *(f"{share:.3f}" for share in shares))
+    return off
 
 
 def _report(name: str, cell: tuple, found: np.ndarray) -> int:

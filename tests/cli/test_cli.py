@@ -278,14 +278,6 @@ def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path, fit):
     assert "The choice of C" in (tmp_path / "r.html").read_text()
 
 
-def test_a_choice_of_c_alone_is_reported_too(tmp_path, fit):
-    (tmp_path / "data.csv").write_text(as_csv(X, Y))
-    result = fit("data.csv --target state --C auto --folds 2 --report r.html")
-    assert result["choice"]["factors"] == [1.0]
-    page = " ".join((tmp_path / "r.html").read_text().split())
-    assert "had the best accuracy as measured" in page
-
-
 def test_options_are_few_and_their_help_fits_on_two_screens():
     words = "fit t.csv --drop a b --drop c --read na=p dates=d --ramp -2,-1"
     found = parse(words.split())
@@ -388,15 +380,15 @@ def test_warnings_may_be_errors(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["fit", "data.csv"], 2, "say which column holds the class: --target COL."),
-        (["path", "data.csv"], 2, "say which column holds the class: --target COL."),
+        (["fit", "data.csv"], 2, "say which column to predict: --target COL."),
+        (["path", "data.csv"], 2, "say which column to predict: --target COL."),
         (["fit", "data.csv", "--target", "state", "--report", "r.pdf"], 2, "--report r.pdf: an HTML page is written, and its name must end in .html or .htm"),
         (["fit", "data.csv", "--target", "state", "--out", "m.pkl"], 2, "a model file is written, and its name must end in .wideberth"),
         (["fit", "data.csv", "--target", "state", "--suspects", "s.xlsx"], 2, "a CSV is written"),
         (["certify", "m", "data.csv", "--curve", "c.png"], 2, "--curve c.png: a CSV is written, and its name must end in .csv or .txt"),
         (["fit", "none.csv", "--target", "y"], 1, "none.csv: there is no such file."),
         (["fit", "data.csv", "--target", "sex"], 1, "data.csv has no column 'sex'"),
-        (["fit", "data.csv", "--target", "mass", "--drop", "state"], 1, "it must hold a class"),
+        (["fit", "data.csv", "--target", "mass", "--drop", "state", "--task", "classify"], 1, "it must hold a class"),
         (["fit", "data.csv", "--target", "state", "--radius", "-1"], 2, "'-1' must be a number ≥ 0"),
         (["fit", "data.csv", "--target", "state", "--out", "no/m.wideberth"], 1, "there is no folder"),
         (["fit", "data.csv", "--target", "state", "--noise", "l1", "--replicates", "mass"], 2, "both say what shape"),
@@ -529,7 +521,7 @@ def test_progress_is_shown_on_a_terminal_only(fitted):
     os.close(end)
     assert "cross-validating" in os.read(terminal, 10_000).decode()
     os.close(terminal)
-    done = execute(*arguments[len(EXECUTABLE) :], folder=folder)
+    done = run(*arguments[len(EXECUTABLE) :], folder=folder)
     assert done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[0].startswith("verdict    Robustness ")
@@ -600,35 +592,6 @@ def test_tolerances_reach_model_file_and_report(fit, tolerances, noise, kind, sc
     )
 
 
-def test_boxes_leave_categories_exact_and_count_standard_deviations(fit, tolerances):
-    clinic = np.where(X[:, 2] > 0, "a", "b")
-    (tolerances / "more.csv").write_text(as_csv(X, Y, clinic=clinic))
-    for units, scales in (("", np.ones(3)), ("std", X.std(axis=0))):
-        result = fit(
-            "more.csv --target state --one-hot clinic --noise linf --folds 0 "
-            f"--radius 0.1{units}"
-        )
-        features = np.column_stack([X, clinic == "a", clinic == "b"])
-        noise = Box([*scales, 0, 0])
-        model = RobustLinearSVC(radius=0.1, noise=noise).fit(features, Y)
-        np.testing.assert_allclose(np.ravel(weights(result)), model.coef_[0], atol=2e-3)
-
-
-def test_a_price_on_the_weights_is_chosen_by_cross_validation(fit, tolerances):
-    result = fit(
-        "data.csv --target state --standardize --noise linf --C auto --folds 2 "
-        "--norm-penalty 2.0,1000 --report r.html"
-    )
-    choice = result["choice"]
-    assert choice["norm_penalty"] == result["model"]["norm_penalty"] > 0
-    assert choice["norm_penalties"] == [2, 1000]
-    assert np.max(choice["scores"]) == choice["score"]
-    assert [*result["evaluation"]["models"]] == ["robust", "ordinary", "tuned"]
-    assert f"norm penalty {choice['norm_penalty']:g} (of 2, 1000)" in (
-        (tolerances / "r.html").read_text()
-    )
-
-
 def test_features_without_a_weight_are_told(fit, tolerances, capsys):
     given = "fit data.csv --target state --noise linf --radius 0std --norm-penalty 9"
     assert main([*given.split(), "--folds", "0", "--report", "r.html"]) == 0
@@ -650,41 +613,6 @@ def test_a_path_along_norm_penalties_counts_features(fit, tolerances, capsys):
 @pytest.mark.parametrize("command", ["fit", "predict", "certify", "path", "reproduce"])
 def test_help_tells_what_a_command_is_for(command):
     assert run(command, "--help").stdout.startswith(f"usage: wideberth {command}")
-
-
-def test_a_table_larger_than_memory_is_read_in_pieces(tmp_path, monkeypatch, capsys):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20_000, 3))
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    frame["kind"] = np.where(X[:, 0] + 0.5 * rng.normal(size=20_000) > 0, "x", "y")
-    frame["sigma"] = rng.uniform(0, 0.2, 20_000)
-    (tmp_path / "parts").mkdir()
-    for k in range(4):
-        part = frame.iloc[k * 5_000 : (k + 1) * 5_000]
-        part.to_parquet(tmp_path / "parts" / f"{k}.parquet")
-    monkeypatch.chdir(tmp_path)
-    asked = "fit parts --target kind --radius-column sigma --tol 1e-7 --folds 0"
-    assert main([*asked.split(), "--json"]) == 0
-    whole = json.loads(capsys.readouterr().out)
-    pieces = [*asked.split(), "--memory", "8GB", "--json", "--out", "m.wideberth"]
-    assert main(pieces) == 0
-    found = json.loads(capsys.readouterr().out)
-    for name, value in whole["model"]["coefficients"].items():
-        assert found["model"]["coefficients"][name] == pytest.approx(value, abs=1e-3)
-    assert found["training"]["problems"][0]["relative_gap"] <= 1e-7
-    assert found["data"]["rows_used"] == 20_000
-    assert main(["predict", "m.wideberth", "parts", "--json"]) == 0
-
-
-def test_less_memory_than_the_process_holds_is_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]}).to_csv("t.csv", index=False)
-    monkeypatch.setattr("wideberth.data.files.resident", lambda: 310 * 10**6)
-    assert main(["fit", "t.csv", "--target", "y", "--memory", "280MB"]) == 1
-    error = capsys.readouterr().err.strip()
-    assert error.startswith("wideberth: memory='280MB' is less than the 310 MB")
-    assert error.endswith("or read the data in a process of its own.")
-    assert "\n" not in error
 
 
 @pytest.mark.parametrize(

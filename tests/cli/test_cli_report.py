@@ -9,9 +9,7 @@ import pytest
 
 from browser import audit, contrast, needs_axe, needs_browser, probe
 from commands import as_csv, two_classes
-from wideberth import RobustLinearSVC
 from wideberth.cli import main
-from wideberth.cli.uncertainty import tell_pairs
 
 HOSTILE = "<script>document.title='owned'</script>"
 
@@ -105,23 +103,6 @@ def test_axe_finds_nothing_to_complain_of(report, tmp_path, dark):
     assert found["violations"] == []
 
 
-@needs_axe
-def test_the_audit_would_notice(report, tmp_path):
-    broken = report.replace('<html lang="en">', "<html>").replace(
-        "</main>", "<img></main>"
-    )
-    rules = {rule for _, rule, _ in audit(broken, tmp_path)["violations"]}
-    assert {"html-has-lang", "image-alt"} <= rules
-
-
-def test_a_good_fit_draws_no_warning(tmp_path, capsys):
-    X, y = two_classes(200)
-    X[:, 2] /= 10
-    code, _, codes = fit(tmp_path, capsys, as_csv(X, y), "--radius", "0.1")
-    assert code == 0
-    assert codes == set()
-
-
 def test_a_radius_near_the_critical_one_is_pointed_out(tmp_path, capsys):
     X, y = two_classes()
     table = as_csv(X, y)
@@ -166,47 +147,3 @@ def test_precision_that_differs_is_pointed_out(tmp_path, capsys):
         table = as_csv(X[ids] + spread * rng.normal(size=(120, 3)), y[ids], id=ids)
         codes = fit(tmp_path, capsys, table, *arguments)[2]
         assert ("precision-differs" in codes) == told
-
-
-def texts(tmp_path, capsys, table, *arguments):
-    """What is warned of, by code."""
-    _, result, _ = fit(tmp_path, capsys, table, *arguments)
-    return {warning["code"]: warning["text"] for warning in result["warnings"]}
-
-
-def test_verbs_agree_with_what_they_speak_of(tmp_path, capsys):
-    X, y = two_classes(60)
-    X[0, 1] = np.nan
-    one = as_csv(X, y, year=np.full(60, 2020), nr=np.arange(60), mass_err=X[:, 0] ** 2)
-    two = as_csv(
-        X, y, year=np.full(60, 2020), run=np.ones(60), nr=np.arange(60),
-        no=np.arange(1, 61), mass_min=X[:, 0] ** 2, mass_max=X[:, 0] ** 2 + 1,
-    )  # fmt: skip
-    words = ("--folds", "0", "--missing", "median")
-    said = texts(tmp_path, capsys, one.replace("nan", ""), *words)
-    assert said["constant"].startswith("Never varies: 'year'. A constant carries no")
-    assert said["row-counter"].startswith("Counts the rows: 'nr'. An index")
-    assert (
-        "'mass_err' looks like the error of 'mass', and is used as a feature"
-        in (said["error-columns"])
-    )
-    assert "median of the column: 1 missing value." in said["filled-in"]
-    table = two.replace("nan", "", 1).replace(f"{X[1, 1]}", "", 1)
-    said = texts(tmp_path, capsys, table, *words)
-    assert said["constant"].startswith("Never varies: 'year' and 'run'. A constant")
-    assert said["row-counter"].startswith("Counts the rows: 'nr' and 'no'. An index")
-    assert "median of the column: 2 missing values." in said["filled-in"]
-
-
-def test_a_pair_of_errors_looks_like_errors():
-    said = tell_pairs({"mass": ["mass_min", "mass_max"]})
-    assert said.startswith("'mass_min' and 'mass_max' look like the errors of 'mass'")
-    assert "are used as features" in said
-    assert "(and 1 more such pair), and" in tell_pairs({"a": ["e"], "b": ["f"]})
-
-
-def test_one_class_is_one_class():
-    with pytest.raises(ValueError, match=r"y holds 1 class \(0\); .* Check y\.$"):
-        RobustLinearSVC().fit([[0.0], [1.0]], [0, 0])
-    with pytest.raises(ValueError, match=r"y holds 2 classes \(0, 1\), 1 of non-zero"):
-        RobustLinearSVC().fit([[0.0], [1.0]], [0, 1], sample_weight=[1, 0])

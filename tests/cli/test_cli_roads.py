@@ -302,22 +302,6 @@ def test_results_have_one_layout_on_both_roads(here, said, noise):
         assert pieces["training"][name] == whole["training"][name], name
 
 
-def test_scales_of_features_are_those_of_all_pieces_together(here, said):
-    (here / "t").mkdir()
-    y = LABELS["text"][CLASS]
-    for k, rows in enumerate((slice(0, 25), slice(25, 80))):
-        table = as_csv(X[rows] * [1, 100, 1], y[rows], NAMES, "y", sigma=SIGMA[rows])
-        (here / "t" / f"{k}.csv").write_text(table)
-    result = fit(said, "t", "y", "--radius-column", "sigma", road="pieces")
-    whole = X * [1, 100, 1]
-    expected = whole.mean(axis=0), whole.std(axis=0), whole.min(axis=0)
-    for name, values in zip(("mean", "std", "min"), expected, strict=True):
-        found = [feature[name] for feature in result["data"]["features"]]
-        np.testing.assert_allclose(found, values, rtol=1e-10)
-    assert result["uncertainty"]["smallest"] == SIGMA.min()
-    assert "scales" in {warning["code"] for warning in result["warnings"]}
-
-
 @pytest.mark.parametrize("road", ["whole", "pieces"])
 def test_the_proof_that_is_missing_is_a_serious_matter(here, said, road):
     _text(",")(here / "t.csv", LABELS["text"][CLASS], SIGMA)
@@ -329,15 +313,6 @@ def test_the_proof_that_is_missing_is_a_serious_matter(here, said, road):
     problem = replace(problem, converged=False)  # though the gap itself is small
     result = replace(result, training=replace(result.training, problems=[problem]))
     assert [a.code for a in advise(result) if a.serious] == ["not-proven"]
-
-
-def test_a_path_over_radii_of_rows_tells_factors(here, said):
-    _text(",")(here / "t.csv", LABELS["text"][CLASS], SIGMA)
-    command = ["path", "t.csv", "--target", "y", "--C", "1", "--radius", "0.5"]
-    (point,) = said(*command, "--radius-column", "sigma")["path"]
-    assert point["radius_factor"] == 0.5
-    (point,) = said(*command, "--drop", "sigma")["path"]
-    assert point["radius"] == 0.5
 
 
 @pytest.mark.parametrize("scaling", [[], ["--standardize"]])
@@ -518,17 +493,6 @@ def test_rows_of_an_array_are_predicted_without_their_labels(here, said):
     assert said("certify", "m.wideberth", "t.npy")["accuracy"] is None
     assert "y.npy: there is no such file" in said(
         "fit", "t.npy", "--target", target, code=1
-    )
-
-
-def test_a_source_says_what_it_holds(here):
-    _text(",")(here / "t.csv", LABELS["ints"][CLASS], SIGMA)
-    assert repr(open_data("t.csv", "y", radius="sigma")) == (
-        "<TableSource: csv, t.csv, ? rows × 3 features, columns 'x1', 'x2' and 'x3'>"
-    )
-    np.save("X.npy", X)
-    assert repr(open_data("X.npy", CLASS)) == (
-        "<TableSource: npy, X.npy, 80 rows × 3 features>"
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import as_csv, execute, run, two_classes
+from commands import as_csv, run, two_classes
 from wideberth.data.columnar import ColumnarReader
 
 
@@ -84,18 +84,3 @@ def test_what_is_wrong_far_down_is_named_and_nothing_written(folder, in_small_pa
     done = run("predict m.wideberth bad.parquet", folder=folder, code=1)
     assert "row 78, column 'mass' is infinite" in done.stderr
     assert done.stdout == ""
-
-
-def test_too_little_memory_is_refused_before_anything_is_read(folder):
-    done = run("predict m.wideberth b.parquet --memory 1MB", folder=folder, code=1)
-    assert "memory='1MB' is less than" in done.stderr
-    done = run("predict m.wideberth - --memory 1GB", folder=folder, code=2)
-    assert "--memory needs a file" in done.stderr
-
-
-def test_the_installed_command_streams(folder):
-    done = execute(
-        "certify m.wideberth b.parquet --memory 4GB --out o.csv", folder=folder
-    )
-    assert done.stdout.startswith("117 of 120 rows certified")
-    assert len((folder / "o.csv").read_text().splitlines()) == 121

@@ -208,15 +208,6 @@ def test_what_is_refused(cli, options, code, told, capsys):
     assert told in capsys.readouterr().err
 
 
-def test_negative_errors_and_dropped_values(cli):
-    """A sentinel is no error; errors of a column that is left out are left out too."""
-    table(mass_err=-999.0).to_csv("bad.csv", index=False)
-    told = cli("fit bad.csv --target state --errors auto", code=1).err
-    assert "'mass_err' has 120 negative" in told
-    result = json.loads(cli(f"{FIT} --errors auto --folds 0 --drop mass").out)
-    assert list(result["model"]["coefficients"]) == ["temp", "size"]
-
-
 def test_a_model_file_with_other_errors_is_none(cli):
     """What fit does not write is not read."""
     cli(f"{FIT} --errors auto --folds 0")

@@ -196,14 +196,6 @@ def test_the_ramp_is_chosen_as_the_library_chooses(fit):
     assert np.ravel(choice["scores"]) == pytest.approx(means.ravel())
 
 
-def test_a_level_of_the_ramp_says_that_labels_may_be_wrong(fit, folder):
-    said = fit("whole.csv", "--folds", "0", "--ramp", "-0.5")
-    assert said["suspects"]["found"] == len(WRONG)
-    asked = "path whole.csv --target state --C 1 --radius 0.2 --ramp -50,-1.0"
-    rows = read_csv(run(asked, folder=folder).stdout)
-    assert [row["left_out"] for row in rows] == ["0", "7"]
-
-
 def test_a_path_along_ramps_counts_rows_left_out(folder):
     asked = "path whole.csv --target state --C 1 --radius 0.2"
     found = run(asked, "--ramp", "-50,-1.0", folder=folder).stdout
@@ -211,32 +203,6 @@ def test_a_path_along_ramps_counts_rows_left_out(folder):
     assert [row["ramp"] for row in rows] == ["-50.0", "-1.0"]
     assert [row["left_out"] for row in rows] == ["0", "7"]
     assert "ramp" not in run(asked, folder=folder).stdout
-
-
-def test_suspects_of_replicates_bear_the_name_of_the_sample(fit, folder):
-    X, y = table(40, wrong=[7])
-    twice = np.repeat(np.arange(40), 2)
-    noise = np.random.default_rng(0).normal(0, 0.1, size=(80, 3))
-    names = [f"S{i}" for i in twice]
-    text = as_csv((X[twice] + noise).round(3), y[twice], sample=names)
-    (folder / "twice.csv").write_text(text)
-    asked = "fit twice.csv --target state --replicates sample --folds 0 --json"
-    done = run(asked, "--ramp", folder=folder)
-    (one,) = json.loads(done.stdout)["suspects"]["rows"]
-    assert (one["row"], one["id"]) == (15, "S7")
-
-
-def test_more_classes_tell_what_each_leaves_out(folder):
-    rng = np.random.default_rng(1)
-    k = np.arange(90) % 3
-    X = rng.normal(size=(90, 3)) + 6 * np.eye(3)[k]
-    y = np.array(["a", "b", "c"])[np.where(np.arange(90) == 31, (k + 1) % 3, k)]
-    (folder / "three.csv").write_text(as_csv(X.round(3), y))
-    asked = "fit three.csv --target state --radius 0.1 --ramp --folds 0"
-    said = run(asked, folder=folder).stdout
-    assert "1 row looks mislabelled; check it first" in said
-    assert re.search(r"^ +32 +c +b ", said, re.MULTILINE)
-    assert re.search(r"left out   \d rows, over 3 classes set .*, until", said)
 
 
 def test_a_class_that_the_model_gives_up_is_pointed_out(folder):
@@ -250,18 +216,6 @@ def test_a_class_that_the_model_gives_up_is_pointed_out(folder):
     result = json.loads(run(asked, "--ramp", "-0.5", folder=folder).stdout)
     codes = {advice["code"]: advice["text"] for advice in result["warnings"]}
     assert "3 of 3 rows of the class rare" in codes["class-disbelieved"]
-
-
-def test_the_limit_of_the_noise_is_that_of_the_rows_kept(fit, folder):
-    X, y = table()
-    kept = np.setdiff1d(np.arange(120), WRONG)
-    (folder / "kept.csv").write_text(as_csv(X[kept], y[kept]))
-    asked = ("--folds", "0", "--tol", "1e-6")
-    results = fit("whole.csv", "--ramp", *asked), fit("kept.csv", *asked)
-    found, expected = (
-        result["training"]["problems"][0]["critical_factor"] for result in results
-    )
-    assert found == pytest.approx(expected, rel=1e-3)
 
 
 def test_a_model_without_features_says_why(fit):

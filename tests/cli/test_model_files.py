@@ -34,7 +34,7 @@ from wideberth import (
 from wideberth import make_robust_pipeline as pipeline
 from wideberth.cli import fit as fit_command
 from wideberth.cli.errors import UserError
-from wideberth.cli.model import classifier_of, dump_model, load_model, open_model
+from wideberth.cli.model import decider_of, dump_model, load_model, open_model
 from wideberth.cli.model_file import dumps, loads
 from wideberth.cli.prepare import PreparedNumbers
 
@@ -321,16 +321,6 @@ def test_what_fit_writes_is_what_it_trained(tables, name, monkeypatch):
         run(f"{command} m.wideberth {data} --json", folder=tables)
 
 
-def test_a_model_that_was_read_goes_to_onnx(tables):
-    skl2onnx = pytest.importorskip("skl2onnx")
-    from wideberth.onnx import register_onnx
-
-    register_onnx()
-    run(f"fit {FITS['plain']} --standardize --folds 0 --out o.wideberth", folder=tables)
-    read = open_model(tables / "o.wideberth").pipeline
-    assert skl2onnx.to_onnx(read, X[:1].astype(np.float32)).SerializeToString()
-
-
 # -- later versions --------------------------------------------------------------------
 
 STORED = Path(__file__).with_name("models")
@@ -377,7 +367,7 @@ def test_files_of_version_1_are_read(name):
     else:
         radii = model.certified_radius(rows)
         np.testing.assert_allclose(radii, known["certified_radius"], **close)
-    svc = classifier_of(model)
+    svc = decider_of(model)
     assert known["parameters"].items() <= svc.get_params().items()
     assert np.all(svc.dual_gap_ <= svc.tol * svc.objective_)
     if "suspects" in known:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import wideberth
 from commands import read_csv, run
 from wideberth import RobustLinearSVC
-from wideberth.cli import evaluation, output
+from wideberth.cli import evaluation
 from wideberth.cli.model import load_model
 from wideberth.cli.prepare import moments
 from wideberth.data.columnar import day_number
@@ -183,22 +183,6 @@ def test_all_columns_of_text_are_named_at_once(folder):
     assert "--read dates=day" in fit("lab.csv", code=1)
 
 
-def test_a_column_of_numbers_with_a_word_on_top_is_no_category(folder):
-    folder["mass"] = ["unknown", *map(str, folder["mass"][1:])]
-    write("lab.csv", folder)
-    told = fit("lab.csv --one-hot auto --drop day", code=1)
-    assert "column 'mass'" in told
-    assert re.search("names rows rather than|beside the text 'unknown'", told)
-
-
-def test_pieces_take_weights_and_dates_and_refuse_categories(folder):
-    command = "lab.csv --drop site kit --read dates=day --weight-column w --radius 0.1"
-    whole, pieces = fit(command), fit(f"{command} --memory 8GB")
-    assert weights(pieces) == pytest.approx(weights(whole), abs=1e-3)
-    told = run("fit lab.csv --target state --one-hot auto --memory 8GB", code=2).stderr
-    assert "--one-hot needs the whole table" in told
-
-
 # -- dates -------------------------------------------------------------------------------
 
 
@@ -311,13 +295,6 @@ def test_mistakes_do_not_wait_for_libraries(folder, words, absent):
 # -- choosing, waiting, giving up --------------------------------------------------------
 
 
-def test_what_cross_validation_chose_is_said(folder):
-    command = "fit lab.csv --target state --drop site kit day w --standardize --folds 2"
-    said = run(f"{command} --C auto --radius 0,0.1,0.2").stdout
-    told = r"chosen     C \S+ and radius \S+: accuracy \d+\.\d % on rows left out"
-    assert re.search(told, said)
-
-
 @pytest.mark.parametrize(("calls", "folds"), [(2, None), (9, 3)])
 def test_an_interrupt_keeps_the_model_and_the_folds_done(
     folder, monkeypatch, calls, folds
@@ -338,19 +315,6 @@ def test_an_interrupt_keeps_the_model_and_the_folds_done(
     assert (found and len(found["models"]["robust"]["accuracy"]["folds"])) == folds
     assert run("predict m.wideberth lab.csv").stdout.count("\n") == N + 1
     assert "<html" in Path("r.html").read_text()
-
-
-def test_reading_shows_rows(folder, monkeypatch):
-    shown = []
-    monkeypatch.setattr(
-        output.Progress, "show", lambda self, text, *more: shown.append(text)
-    )
-    write("lab.parquet", folder)
-    for name in ("lab.csv", "lab.parquet"):
-        fit(f"{name} --drop site kit day w")
-    rows = [text for text in shown if re.search(r"reading lab\.\w+, 150", text)]
-    assert rows[0] == "reading lab.csv, 150 rows"
-    assert "lab.parquet, 150 of 150 rows" in rows[1]
 
 
 # -- logarithms, limits of detection, rows that lack values ------------------------------

@@ -280,13 +280,3 @@ def test_missing_categories_are_gaps_and_rare_values_are_named(cli):
     told = cli(f"{FIT} {ERRORS} --folds 2", code=1).err
     assert "column 'few' has so few values" in told
     assert "--folds 0" in told
-
-
-def test_a_feature_without_errors_that_leads_is_remarked_upon(cli):
-    """Training prefers what it is told to trust."""
-    rng = np.random.default_rng(0)
-    frame = table().assign(age=KIND[TWO] + 0.3 * rng.normal(size=TWO.sum()))
-    frame.to_csv("data.csv", index=False)
-    result = json.loads(cli(f"{FIT} {ERRORS} --folds 0 --radius 1").out)
-    texts = {one["code"]: one["text"] for one in result["warnings"]}
-    assert "leans most on 'age'" in texts["leans-on-exact"]

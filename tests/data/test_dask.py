@@ -99,12 +99,6 @@ def test_a_cluster(data, client):
     assert found.primal == pytest.approx(expected.primal, rel=OPTIONS["tol"])
 
 
-def test_a_scheduler_address_is_enough(data, client):
-    with Client(client.scheduler.address, set_as_default=True):
-        found = solve(*collections(data)[:2], **OPTIONS)
-    assert found.primal == pytest.approx(solve(*data[:2], **OPTIONS).primal, rel=1e-9)
-
-
 def test_a_worker_that_dies_changes_nothing(data, client):
     A, b = collections(data)[:2]
     undisturbed = solve(A, b, **OPTIONS)

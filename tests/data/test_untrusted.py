@@ -315,12 +315,6 @@ def test_a_start_that_is_not_finite_is_refused():
             solve(X, y, init=start, fit_intercept=False)
 
 
-def test_a_path_without_weights_has_a_range_of_C():
-    y = np.where(Y == "sick", 1, -1)
-    found = path(X, y, Cs=3, sample_weight=0.0, quiet=True, fit_intercept=False)
-    assert not found.coefs.any()
-
-
 @pytest.mark.parametrize("weight", [0.0, -0.0])
 def test_samples_without_weight_leave_nothing_to_learn_beside_an_intercept(weight):
     y = np.where(Y == "sick", 1, -1)

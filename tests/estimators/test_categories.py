@@ -1,17 +1,12 @@
 """Tables of measurements and categories: noise moves what is measured, nothing else."""
 
-import io
-
-import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -24,7 +19,6 @@ from sklearn.preprocessing import (
 from wideberth import (
     Box,
     RobustLinearSVC,
-    RobustLinearSVCCV,
     TrueFeatures,
     make_robust_pipeline,
     solve,
@@ -118,32 +112,6 @@ def test_every_kind_of_table_gives_the_same_model(form):
     np.testing.assert_allclose(found.noise_, [1.0, 0.0, 1.0, 0.0])
 
 
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        lambda svc: GridSearchCV(svc, {"robustlinearsvc__C": [0.1, 1.0]}, cv=2),
-        lambda svc: CalibratedClassifierCV(svc, cv=2),
-        lambda svc: make_robust_pipeline(
-            encoder(),
-            RobustLinearSVCCV(Cs=[0.1, 1.0], radii=[0.0, 1.0], cv=2, noise=LEVELS),
-        ),
-    ],
-)
-def test_searches_and_calibration_take_the_table(wrap):
-    fitted = wrap(model()).fit(TABLE, Y)
-    assert np.mean(fitted.predict(TABLE) == Y) > 0.75
-
-
-def test_a_model_of_a_table_survives_being_saved():
-    fitted = model().fit(TABLE, Y)
-    file = io.BytesIO()
-    joblib.dump(fitted, file)
-    file.seek(0)
-    np.testing.assert_array_equal(
-        joblib.load(file).certified_radius(TABLE), fitted.certified_radius(TABLE)
-    )
-
-
 def test_categories_may_be_unseen_and_measurements_missing():
     numbers = make_pipeline(SimpleImputer(), StandardScaler())
     selector = make_column_selector(dtype_include=np.number)
@@ -231,13 +199,6 @@ def test_noise_on_categories_is_refused_by_name(noise, said):
         model(noise=noise).fit(TABLE, Y)
 
 
-def test_levels_of_0_may_be_stated():
-    expected = model().fit(TABLE, Y)[-1].noise_
-    for more in ({"town": 0.0}, {"town": 0.0, "kind": 0.0}):
-        stated = model(noise=LEVELS | more).fit(TABLE, Y)
-        np.testing.assert_allclose(stated[-1].noise_, expected)
-
-
 @pytest.mark.parametrize(
     "fit",
     [
@@ -255,14 +216,6 @@ def test_levels_of_0_may_be_stated():
 def test_all_columns_of_text_are_named_at_once(fit):
     with pytest.raises(ValueError, match=r"text.* 'town', 'kind'"):
         fit(TABLE.astype({"kind": object}), Y)
-
-
-def test_categories_alone_are_certain():
-    fitted = make_robust_pipeline(OneHotEncoder(), RobustLinearSVC(radius=1.0))
-    radii = fitted.fit(TABLE[["town", "kind"]], Y).certified_radius(
-        TABLE[["town", "kind"]]
-    )
-    assert np.all(radii == np.inf)
 
 
 def test_a_population_of_categories_is_refused():

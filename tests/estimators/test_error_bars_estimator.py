@@ -1,11 +1,9 @@
 """Error bars for every cell: what classifiers make of `X_err`, and how they judge."""
 
-import inspect
 import pickle
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 import sklearn
@@ -13,7 +11,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth import (
@@ -100,23 +98,6 @@ def test_a_classifier_is_what_solve_finds(kind):
     assert plain.error_shape_ is None
 
 
-def test_the_radius_is_one_beside_error_bars_and_zero_otherwise():
-    assert RobustLinearSVC().radius is None
-    plain = (
-        "RobustLinearSVC()  # an ordinary SVM, unless fit is given a radius or X_err"
-    )
-    assert repr(RobustLinearSVC()) == plain
-    assert repr(RobustLinearSVC(radius=1)) == "RobustLinearSVC(radius=1)"
-    assert "None is 1 where scales are stated" in inspect.getdoc(RobustLinearSVC)
-    assert RobustLinearSVC().fit(X, Y).radius_ == 0.0
-    assert RobustLinearSVC().fit(X, Y, X_err=E).radius_ == 1.0
-    assert RobustLinearSVC(radius=0.5).fit(X, Y, X_err=E).radius_ == 0.5
-    assert RobustLinearSVC().fit(X, Y, radius=0.3, X_err=E).radius_ == 0.3
-    half = RobustLinearSVC(radius=0.5, tol=1e-8).fit(X, Y, X_err=E)
-    same = RobustLinearSVC(tol=1e-8).fit(X, Y, X_err=0.5 * E)
-    np.testing.assert_allclose(half.coef_, same.coef_, atol=1e-5)
-
-
 def test_radii_per_sample_and_per_class_count_errors():
     radii = np.where(Y == "a", 0.5, 2.0)
     each = RobustLinearSVC(tol=1e-8).fit(X, Y, radius=radii, X_err=E)
@@ -192,23 +173,6 @@ def test_a_pair_is_two_tables_or_one_of_pairs():
     for two in ([E[:2], UP[:2]], (matrices[0], matrices[1])):
         with pytest.raises(ValueError, match="X_err is a pair"):
             RobustLinearSVC().fit(rows, [0, 1], X_err=two)
-
-
-def test_frames_are_used_by_name_wherever_errors_are():
-    frame, errors = pd.DataFrame(X, columns=COLUMNS), KINDS["frame"][0]
-    model = RobustLinearSVC().fit(frame, Y, X_err=errors)
-    plain = RobustLinearSVC().fit(X, Y, X_err=E)
-    np.testing.assert_allclose(model.coef_, plain.coef_)
-    for method, given in ((model.certified_radius, ()), (model.worst_case, (Y,))):
-        alike = getattr(plain, method.__name__)
-        np.testing.assert_allclose(
-            method(frame, *given, X_err=errors), alike(X, *given, X_err=E)
-        )
-    table = pl.DataFrame(E, schema=COLUMNS).select("v", "w", "u")
-    model.fit(pl.DataFrame(X, schema=COLUMNS), Y, X_err=table)
-    np.testing.assert_allclose(model.coef_, plain.coef_)
-    with pytest.raises(ValueError, match=r"X_err has none for 'u' and names 'z'"):
-        model.certified_radius(frame, X_err=errors.rename(columns={"u": "z"}))
 
 
 # -- judging ---------------------------------------------------------------------------
@@ -341,20 +305,6 @@ def test_a_search_slices_errors_like_samples(kind, labels):
     )
     with pytest.raises(ValueError, match="X_err must be given"):
         search.certified_radius(frame)
-
-
-def test_a_search_without_radii_takes_the_errors_as_they_are():
-    search = RobustLinearSVCCV([0.1, 1.0], cv=3)
-    np.testing.assert_array_equal(search.fit(X, Y, X_err=E).radii_, [1.0])
-    np.testing.assert_array_equal(search.fit(X, Y, radius=0.1).radii_, [1.0])
-    np.testing.assert_array_equal(search.fit(X, Y).radii_, [0.0])
-    assert RobustLinearSVCCV(3, cv=3).fit(X, Y, X_err=E).Cs_.size == 3
-
-
-def test_folds_may_be_worked_on_in_processes():
-    serial = RobustLinearSVCCV([0.1, 1.0], cv=3).fit(X, Y, X_err=sp.csr_array(E))
-    several = clone(serial).set_params(n_jobs=2).fit(X, Y, X_err=sp.csr_array(E))
-    np.testing.assert_array_equal(serial.scores_, several.scores_)
 
 
 # -- metadata routing ------------------------------------------------------------------
@@ -510,23 +460,6 @@ def test_missing_cells_are_filled_beside_standard_errors_but_not_covariances():
         model.fit(holes, Y, robustlinearsvc__X_err=covariances)
 
 
-@pytest.mark.parametrize("kind", ["ellipsoid", "frame"])
-def test_a_robust_pipeline_takes_routed_errors_in_a_search(kind):
-    errors, frame = KINDS[kind][0], data_of(kind)
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = make_robust_pipeline(StandardScaler(), RobustLinearSVC(tol=1e-7))
-        grid = {"robustlinearsvc__radius": [0.5, 1.0]}
-        search = GridSearchCV(model, grid, cv=3, error_score="raise")
-        search.fit(frame, Y, X_err=errors)
-        best = clone(model).set_params(**search.best_params_)
-        best.fit(frame, Y, X_err=errors)
-    np.testing.assert_allclose(search.best_estimator_[-1].coef_, best[-1].coef_)
-    last = make_robust_pipeline(StandardScaler(), RobustLinearSVCCV([0.1, 1.0], cv=3))
-    last.fit(frame, Y, robustlinearsvccv__X_err=errors)
-    assert last[-1].error_shape_ == "ellipsoid"
-    assert last.robust_score(frame, Y, X_err=errors) <= last.score(frame, Y)
-
-
 # -- what is refused -------------------------------------------------------------------
 
 
@@ -613,19 +546,3 @@ def test_errors_that_do_not_fit_are_refused_wherever_they_are_given():
             ask((E, E))
     with pytest.raises(ValueError, match="error_shape='ball' is not known"):
         RobustLinearSVC(error_shape="ball").fit(X, Y, X_err=E)
-
-
-def test_a_list_of_rows_may_be_judged():
-    model = RobustLinearSVC().fit(X.tolist(), Y, X_err=E.tolist())
-    np.testing.assert_array_equal(
-        model.certified_radius(X.tolist(), X_err=E.tolist()),
-        model.certified_radius(X, X_err=E),
-    )
-
-
-def test_plain_pipelines_use_errors_in_the_units_behind_their_steps():
-    model = make_pipeline(StandardScaler(), RobustLinearSVC(tol=1e-8))
-    scaled = StandardScaler().fit_transform(X)
-    model.fit(X, Y, robustlinearsvc__X_err=E / X.std(axis=0))
-    alike = RobustLinearSVC(tol=1e-8).fit(scaled, Y, X_err=E / X.std(axis=0))
-    np.testing.assert_allclose(model[-1].coef_, alike.coef_)

@@ -147,40 +147,6 @@ MEASURED = {
 }
 
 
-def measured(name, y=Y):
-    model = clone(MEASURED[name])
-    prefix = "" if isinstance(model, RobustLinearSVC) else "robustlinearsvc__"
-    return model.fit(X, y, **{f"{prefix}X_err": ERRORS})
-
-
-@pytest.mark.parametrize("name", MEASURED)
-@pytest.mark.parametrize(
-    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_joblib]
-)
-def test_models_trained_with_error_bars_come_back_whole(name, send):
-    model = measured(name)
-    back = send(model)
-    np.testing.assert_array_equal(
-        back.certified_radius(X, X_err=ERRORS), model.certified_radius(X, X_err=ERRORS)
-    )
-    score = model.robust_score(X, Y, X_err=ERRORS)
-    assert back.robust_score(X, Y, X_err=ERRORS) == score
-    with pytest.raises(ValueError, match="X_err must be given"):
-        back.robust_score(X, Y)
-
-
-@pytest.mark.parametrize("name", ["alone", "scaled", "boxes"])
-def test_onnx_predicts_as_models_trained_with_error_bars(name):
-    wideberth.onnx.register_onnx()
-    model, data = measured(name), X.astype(np.float32)
-    graph = skl2onnx.to_onnx(model, data[:1])
-    session = onnxruntime.InferenceSession(
-        graph.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    label, _ = session.run(None, {session.get_inputs()[0].name: data})
-    np.testing.assert_array_equal(label, model.predict(data))
-
-
 @pytest.mark.parametrize("name", ["alone", "boxes"])
 def test_tools_of_scikit_learn_hand_error_bars_on(name):
     model, labels = clone(MEASURED[name]), np.minimum(Y, 1)
@@ -204,11 +170,6 @@ def test_onnx_refuses_labels_it_does_not_know():
     model = RobustLinearSVC().fit(X, Y.astype(float))
     with pytest.raises(ValueError, match="classes_ are of type float64"):
         wideberth.onnx._labels(model)
-
-
-def test_the_html_representation_links_to_the_documentation():
-    html = RobustLinearSVC()._repr_html_()
-    assert "/api/RobustLinearSVC.html" in html
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,8 @@ def test_exact_values_make_least_squares_with_sandwich_errors():
     Z = np.column_stack((X, np.ones(len(y))))
     inverse = np.linalg.inv(Z.T @ Z)
     scores = Z * (y - plain.predict(X))[:, None]
-    sandwich = inverse @ (scores.T @ scores) @ inverse * len(y) / (len(y) - 4)
+    scores /= 1 - np.sum(Z @ inverse * Z, axis=1)[:, None]  # 1 − leverage
+    sandwich = inverse @ (scores.T @ scores) @ inverse
     np.testing.assert_allclose(model.coef_std_, np.diag(sandwich)[:3] ** 0.5, rtol=1e-3)
 
 
@@ -208,6 +209,82 @@ def test_fewer_rows_than_columns_are_fitted_without_standard_errors(loss):
     assert np.isfinite(model.predict_interval(X, 0.1, coverage=0.5)).all()
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gaussian_measurements_are_not_remarked_upon(loss, recwarn):
+    for seed in range(5):
+        X, y, E = simulated(500, seed=seed)
+        MeasuredRegressor(loss, cv=None).fit(X, y, X_err=E, y_err=0.3)
+    assert not recwarn
+
+
+def wild(column, size):
+    def spoil(X, y, E, errors):
+        table = y[:, None] if column is None else X[:, [column]]
+        table[7] = size
+        return (X, table[:, 0], E, errors) if column is None else (
+            np.column_stack((table, X[:, 1:])), y, E, errors
+        )  # fmt: skip
+
+    return spoil
+
+
+SPOILT = {
+    r"heavy tails: .* Look at row 7 first": wild(None, 1e4),
+    r"worst is in row 7, column 0\. A value so far off": wild(0, 1e4),
+    "about [4-9].* times too large. scatter_": lambda X, y, E, e: (X, y, E, e + 4 * y.std()),
+    "columns scatter less than X_err says: 0, 1, 2": lambda X, y, E, e: (X, y, 5 * E, e),
+    "does not fit the true features: several lumps .* whole rows": (
+        lambda X, y, E, e: (X + 9 * (np.arange(len(y)) % 2)[:, None], y, E, e)
+    ),
+    "variance of the slopes is about [2-9]": lambda X, y, E, e: (
+        X, y + np.random.default_rng(1).standard_t(1.5, size=len(y)), E, e
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", SPOILT)
+def test_what_does_not_fit_is_remarked_upon(words):
+    X, y, E = simulated(500, error=0.5)
+    X, y, E, errors = SPOILT[words](X, y, E, np.zeros(500))
+    with pytest.warns(UserWarning, match=words):
+        MeasuredRegressor(cv=None).fit(X, y, X_err=E, y_err=errors)
+
+
+def test_a_wild_target_does_not_turn_least_absolute_deviations(recwarn):
+    X, y, E = simulated(error=0.3)
+    plain = MeasuredRegressor("absolute", cv=None).fit(X, y, X_err=E)
+    y[7] = 1e6
+    model = MeasuredRegressor("absolute", cv=None).fit(X, y, X_err=E)
+    assert np.all(np.abs(model.coef_ - plain.coef_) < 0.2 * plain.coef_std_)
+    assert not recwarn
+
+
+def test_one_row_that_decides_a_slope_leaves_it_uncertain():
+    X, y, E = simulated(300)
+    mark = np.zeros(300)
+    mark[5] = 1
+    wider = np.column_stack((X, mark)), np.column_stack((E, np.zeros(300)))
+    model = MeasuredRegressor(cv=None).fit(wider[0], y, X_err=wider[1])
+    plain = MeasuredRegressor(cv=None).fit(X, y, X_err=E)
+    assert model.coef_std_[3] > model.scatter_
+    np.testing.assert_allclose(model.coef_std_[:3], plain.coef_std_, rtol=0.1)
+
+
+def test_skewed_features_keep_their_slopes_and_standard_errors():
+    rng = np.random.default_rng(0)
+    slopes, stated = [], []
+    for _ in range(60):
+        true = np.exp(rng.normal(size=(300, 1)))
+        y = true[:, 0] + rng.normal(size=300)
+        X = true + rng.normal(size=true.shape)
+        with pytest.warns(UserWarning, match="lumps or a skew"):
+            model = MeasuredRegressor(cv=None).fit(X, y, X_err=1.0)
+        slopes.append(model.coef_[0])
+        stated.append(model.coef_std_[0])
+    assert abs(np.mean(slopes) - 1) < 3 * np.mean(stated) / 60**0.5
+    assert np.mean(np.abs(np.array(slopes) - 1) < 1.645 * np.array(stated)) > 0.78
+
+
 def test_remeasure_names_the_cell_that_a_prediction_rests_on():
     X, y, E = simulated()
     names = ["a", "b", "c"]
@@ -224,9 +301,10 @@ def test_predictions_of_chunks_are_those_of_memory():
     model = MeasuredRegressor().fit(X, y, X_err=E)
     chunks = [(X[r], None, None, None, E[r]) for r in (slice(0, 90), slice(90, None))]
     np.testing.assert_allclose(model.predict(chunks), model.predict(X, E))
-    np.testing.assert_allclose(
-        model.predict_interval(chunks), model.predict_interval(X, E)
-    )
+    half = model.predict_interval(X, E, coverage=0.5)
+    np.testing.assert_allclose(model.predict_interval(chunks, coverage=0.5), half)
+    with pytest.raises(ValueError, match="return_std goes with rows in memory"):
+        model.predict(chunks, return_std=True)
     lazy = pytest.importorskip("dask.array")
     rows, errors = lazy.from_array(X, (50, 3)), lazy.from_array(E, (50, 3))
     for ask in (model.predict, model.predict_interval):

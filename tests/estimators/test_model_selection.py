@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import sklearn
-from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import make_scorer, roc_auc_score
@@ -13,9 +11,7 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     StratifiedKFold,
-    cross_val_score,
 )
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from wideberth import (
@@ -103,17 +99,6 @@ def test_norm_penalties_are_chosen_beside_C_and_radius(noisy):
     )
 
 
-def test_a_norm_penalty_that_leaves_few_features_is_found():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 40))
-    y = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=120) > 0
-    options = {"noise": "linf", "norm_penalties": [0.0, 1.0, 5.0], "cv": 3}
-    search = RobustLinearSVCCV([1.0], **options).fit(X, y)
-    assert search.norm_penalty_ > 0
-    assert {0, 1} <= {*search.support_features_}
-    assert len(search.support_features_) < 20
-
-
 @pytest.mark.parametrize("scoring", ["f1_macro", None])
 def test_more_than_two_classes(scoring):
     X, y = load_iris(return_X_y=True)
@@ -195,20 +180,6 @@ def test_sizes_and_weights_of_samples_are_those_of_each_fold(noisy):
     np.testing.assert_allclose(search.coef_, final.coef_, atol=1e-6)
 
 
-def test_a_sample_of_no_weight_trains_nothing(noisy):
-    X, y = noisy
-    flipped = np.concatenate([y, 1 - y])
-    twice, weight = np.vstack([X, X]), np.repeat([1.0, 0.0], len(y))
-    n = len(y)
-    folds = [
-        (np.concatenate([train, train + n]), test)
-        for train, test in StratifiedKFold(3).split(X, y)
-    ]
-    plain = RobustLinearSVCCV(CS, cv=3).fit(X, y)
-    padded = RobustLinearSVCCV(CS, cv=folds).fit(twice, flipped, sample_weight=weight)
-    np.testing.assert_allclose(plain.scores_, padded.scores_)
-
-
 def test_folds_in_parallel_change_nothing(noisy):
     one = RobustLinearSVCCV(CS, RADII).fit(*noisy)
     two = RobustLinearSVCCV(CS, RADII, n_jobs=2).fit(*noisy)
@@ -222,18 +193,6 @@ def test_the_default_grid_is_that_of_a_path(cancer):
     np.testing.assert_allclose(search.Cs_, expected)
     shapes = search.scores_.shape, search.cv_results_["param_C"].shape
     assert shapes == ((2, 4, 2), (8,))
-
-
-def test_sparse_data_and_frames_give_the_same(noisy):
-    import pandas
-
-    X, y = noisy
-    X = np.where(np.abs(X) < 0.5, 0.0, X)
-    dense = RobustLinearSVCCV(CS, RADII).fit(X, y)
-    for other in (sp.csr_matrix(X), pandas.DataFrame(X).add_prefix("x")):
-        search = RobustLinearSVCCV(CS, RADII).fit(other, y)
-        np.testing.assert_allclose(search.scores_, dense.scores_)
-    assert list(search.feature_names_in_[:2]) == ["x0", "x1"]
 
 
 def test_without_a_final_fit_there_is_a_choice_but_no_model(noisy):
@@ -254,14 +213,6 @@ def test_a_search_keeps_what_the_chosen_model_keeps(noisy):
         if name.endswith("_") and name != "radius_":
             assert getattr(search, name) is value
     assert search.converged_.all()
-
-
-def test_a_search_inside_pipelines_and_cross_validation(noisy):
-    X, y = noisy
-    model = make_pipeline(StandardScaler(), RobustLinearSVCCV(CS, RADII, cv=3))
-    assert cross_val_score(model, X, y, cv=3).min() > 0.5
-    assert model.fit(X, y)[-1].radius_ in RADII
-    assert clone(model)[-1].get_params()["Cs"] == CS
 
 
 def test_noise_in_raw_units_reaches_every_fold():

@@ -139,13 +139,6 @@ def test_data_in_chunks_is_remembered_like_data_in_memory(files):
     assert same_as(model, np.where(Y == 0, 0.9, 0.4))
 
 
-def test_dask_collections_are_remembered_too():
-    dask = pytest.importorskip("dask.array")
-    parts = [dask.from_array(part, chunks=40) for part in (X, Y, RADII)]
-    parts[0] = parts[0].rechunk({1: -1})
-    assert asks(RobustLinearSVC().fit(*parts[:2], radius=parts[2]))
-
-
 def test_displays_mark_no_radius_that_was_not_trained_with():
     model = RobustLinearSVC(radius=0.3).fit(X, Y, radius=RADII)
     assert CertifiedAccuracyDisplay.from_estimator(model, X, Y).trained_radius is None

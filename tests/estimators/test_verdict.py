@@ -7,7 +7,6 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from wideberth import MeasuredSVC, RobustLinearSVC, TrueFeatures, make_robust_pipeline
-from wideberth.estimators import Verdict
 
 
 def measurements(n=240, d=4, seed=0, classes=2, gaps=0.05):
@@ -200,24 +199,6 @@ def test_robust_score_counts_what_no_move_can_change(fitted):
     assert other.robust_score(X, y, X_err=E) == other.robust_score(X, y, 1, X_err=E)
 
 
-def test_certificates_are_in_raw_units():
-    _, X, E, y = measurements()
-    units = np.array([1e3, 1.0, 1e-3, 7.0])
-    a = pipeline().fit(X, y, robustlinearsvc__X_err=E)
-    b = pipeline().fit(units * X, y, robustlinearsvc__X_err=units * E)
-    np.testing.assert_allclose(
-        a.certified_radius(X, X_err=E),
-        b.certified_radius(units * X, X_err=units * E),
-        rtol=1e-4,
-    )
-    np.testing.assert_allclose(
-        units * a.worst_case(X, y, X_err=E),
-        b.worst_case(units * X, y, X_err=units * E),
-        rtol=1e-3,
-        atol=1e-5 * units.max(),
-    )
-
-
 def test_the_pipeline_is_its_steps_one_by_one():
     _, X, E, y = measurements()
     model = pipeline(C=0.5).fit(X, y, robustlinearsvc__X_err=E)
@@ -252,23 +233,6 @@ def test_steps_that_mix_features_carry_covariances():
     with pytest.raises(ValueError, match="mixes features"):
         model.certified_radius(X, X_err=E)
     assert model.verdict(X, X_err=E).remeasure.max() < 4
-
-
-def test_a_verdict_is_a_frame_with_names():
-    pandas = pytest.importorskip("pandas")
-    _, X, E, y = measurements()
-    names = ["mass", "flux", "size", "age"]
-    frame = pandas.DataFrame(X, columns=names)
-    errors = pandas.DataFrame(E, columns=names)[names[::-1]]
-    model = MeasuredSVC().fit(frame, y, X_err=errors)
-    found = model.verdict(frame, X_err=errors)
-    assert isinstance(found, Verdict)
-    assert len(found) == len(X)
-    table = found.to_frame()
-    assert list(table.columns[:3]) == ["label", "margin", "spread"]
-    assert set(table["remeasure"]) <= {*names}
-    plain = MeasuredSVC().fit(X, y, X_err=E).verdict(X, X_err=E)
-    assert [names[j] for j in plain.remeasure] == found.remeasure.tolist()
 
 
 @pytest.mark.parametrize("confidence", [0, 1, 1.5, "high", None])

@@ -54,16 +54,6 @@ def test_chunks_are_the_same_as_memory(n_components):
     )
 
 
-def test_a_mixture_of_chunks_is_as_likely_as_that_of_memory():
-    X, errors, _ = simulated()
-    memory, found = (
-        TrueFeatures(3, random_state=0).fit(*data, X_err=own)
-        for data, own in (((X,), errors), ((chunks(X, errors),), None))
-    )
-    # It is flat where Gaussians overlap: rounding leads to other points on it.
-    assert found.objective_[-1] == pytest.approx(memory.objective_[-1], rel=1e-3)
-
-
 def test_chunks_need_no_labels_and_no_more_rows_than_a_sample():
     X, errors, _ = simulated(500)
     memory = TrueFeatures().fit(X, X_err=errors)
@@ -141,17 +131,3 @@ def test_what_chunks_cannot_be_is_said(tmp_path):
         TrueFeatures().fit([(X, None, None, None, -np.ones_like(errors))])
     with pytest.raises(DataError, match="must come with them"):
         TrueFeatures().fit(chunks(X, errors), X_err=errors)
-
-
-def test_each_class_has_a_gaussian_of_its_own_rows():
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 300)
-    centres = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
-    X, errors = centres[y] + rng.normal(size=(900, 2)), np.full((900, 2), 0.1)
-    order = rng.permutation(900)
-    model = TrueFeatures(n_components="per_class").fit(
-        X[order], y[order], X_err=errors[order]
-    )
-    np.testing.assert_allclose(model.weights_, 1 / 3, atol=0.01)
-    means = [X[y == k].mean(axis=0) for k in range(3)]
-    np.testing.assert_allclose(model.means_, means, atol=0.05)

@@ -1,31 +1,20 @@
 """Measurements with errors: the population behind them and what was true."""
 
-import os
-import pickle
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from commands import through_file
-from wideberth import RobustLinearSVC, TrueFeatures
+from wideberth import TrueFeatures
 from wideberth.measurement.fitting import (
     GaussianFitter,
     expectation_maximisation,
     marginals,
-    moments,
 )
 from wideberth.measurement.population import (
     FLOOR,
@@ -239,30 +228,12 @@ def test_marginals_are_the_maximum_of_the_likelihood():
         assert variance[j] == pytest.approx(excess, rel=1e-4)
 
 
-def test_moments_start_near_the_truth():
-    true, X, errors, _ = simulated(20_000)
-    part = measurements(X, errors)
-    spread = moments(part, *marginals(part, 100, 1e-6))
-    scale = true.std(axis=0)
-    off = (spread - np.cov(true.T)) / np.outer(scale, scale)
-    assert np.abs(off).max() < 0.1
-
-
 def test_the_population_is_found():
     true, X, errors, _ = simulated(20_000)
     model = TrueFeatures().fit(X, X_err=errors)
     scale = true.std(axis=0)
     off = (model.covariances_[0] - np.cov(true.T)) / np.outer(scale, scale)
     assert np.abs(off).max() < 0.05
-
-
-def test_few_rows_are_shrunk_more_than_many_would_be_without_dependence():
-    rng = np.random.default_rng(0)
-    independent = rng.normal(size=(60, 20))
-    dependent = rng.normal(size=(60, 1)) + 0.1 * rng.normal(size=(60, 20))
-    strong = TrueFeatures().fit(independent).shrinkage_[0]
-    weak = TrueFeatures().fit(dependent).shrinkage_[0]
-    assert strong > weak
 
 
 def test_groups_lean_on_what_they_have_in_common():
@@ -370,82 +341,6 @@ def test_correlated_errors_that_are_not_are_the_same():
     np.testing.assert_allclose(one.covariance, two.covariance, atol=1e-10)
 
 
-# -- what it is worth ------------------------------------------------------------------
-
-
-def test_the_chance_of_the_other_side_is_as_stated():
-    rng = np.random.default_rng(0)
-    n, d = 20_000, 5
-    true = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
-    errors = rng.uniform(0, 3, size=(n, d))
-    X = true + errors * rng.normal(size=(n, d))
-    X[rng.random((n, d)) < 0.2] = np.nan
-    found = TrueFeatures().fit(X, X_err=errors).posterior(X, errors)
-    w = rng.normal(size=d)
-    f = found.mean @ w
-    spread = np.sqrt(np.einsum("i,nij,j->n", w, found.covariance, w))
-    chance = ndtr(-np.abs(f) / spread)
-    other = np.sign(true @ w) != np.sign(f)
-    order = np.argsort(chance)
-    cells = np.array_split(order, 20)
-    off = [
-        (other[c].sum() - chance[c].sum())
-        / np.sqrt(max((chance[c] * (1 - chance[c])).sum(), 1e-9) + 1)
-        for c in cells
-    ]
-    assert np.abs(off).max() < 3
-
-
-def test_noisy_tables_are_classified_nearly_as_well_as_clean_ones():
-    X, y = load_breast_cancer(return_X_y=True)
-    scores = []
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        errors = 2 * X.std(axis=0) * (rng.random(X.shape) < 0.3)
-        measured = X + errors * rng.normal(size=X.shape)
-        rows = rng.permutation(len(y))
-        train, test = rows[:150], rows[150:]
-        model = TrueFeatures().fit(measured[train], y[train], X_err=errors[train])
-        scaler = StandardScaler().fit(measured[train])
-        plain = RobustLinearSVC().fit(scaler.transform(measured[train]), y[train])
-        found = model.posterior(measured[train], errors[train])
-        scaler_2 = StandardScaler().fit(found.mean)
-        spread = found.covariance / np.outer(scaler_2.scale_, scaler_2.scale_)
-        robust = RobustLinearSVC().fit(
-            scaler_2.transform(found.mean), y[train], X_err=spread
-        )
-        ahead = scaler_2.transform(model.transform(measured[test], errors[test]))
-        scores.append(
-            (
-                plain.score(scaler.transform(measured[test]), y[test]),
-                robust.score(ahead, y[test]),
-            )
-        )
-    before, after = np.mean(scores, axis=0)
-    assert before < 0.91
-    assert after > 0.955
-
-
-DATA = Path(os.environ.get("WIDEBERTH_DATA", "nowhere")) / "lsst_photometry.csv.gz"
-
-
-@pytest.mark.skipif(not DATA.exists(), reason="WIDEBERTH_DATA has no such table")
-def test_galaxies_are_told_apart_better():
-    table = pd.read_csv(DATA)
-    errors = [name for name in table if "err" in name]
-    X = table[[name for name in table if name not in [*errors, "redshift"]]]
-    X, errors = X.to_numpy(), table[errors].to_numpy()
-    y = (table["redshift"] > table["redshift"].median()).to_numpy().astype(int)
-    found = []
-    for train, test in StratifiedKFold(2, shuffle=True, random_state=0).split(X, y):
-        model = make_pipeline(StandardScaler(), RobustLinearSVC())
-        denoise = TrueFeatures().fit(X[train], y[train], X_err=errors[train])
-        model.fit(denoise.transform(X[train], errors[train]), y[train])
-        values = model.decision_function(denoise.transform(X[test], errors[test]))
-        found.append(roc_auc_score(y[test], values))
-    assert np.mean(found) > 0.986
-
-
 # -- a good citizen --------------------------------------------------------------------
 
 
@@ -462,16 +357,6 @@ def test_frames_are_used_by_name_and_come_out_as_such():
     found = model.fit_transform(frame, X_err=bars[["c", "a", "d", "b"]])
     np.testing.assert_array_equal(found, TrueFeatures().fit_transform(X, X_err=errors))
     assert list(found) == names == list(model.get_feature_names_out())
-
-
-def test_models_travel():
-    _, X, errors, y = simulated(shift=3.0)
-    model = TrueFeatures().fit(X, y, X_err=errors)
-    found = model.transform(X, errors)
-    np.testing.assert_array_equal(
-        pickle.loads(pickle.dumps(model)).transform(X, errors), found
-    )
-    np.testing.assert_array_equal(through_file(model).transform(X, errors), found)
 
 
 def test_errors_are_routed_through_pipelines():

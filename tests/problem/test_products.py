@@ -280,14 +280,6 @@ def test_numbers_are_taken_or_refused(value, how, accepted):
             validation.check_number(value, "C", **how)
 
 
-@pytest.mark.parametrize("n_jobs", [0, 1.5, "2"])
-def test_other_jobs_are_refused(n_jobs):
-    with pytest.raises(ValueError, match="n_jobs"):
-        validation.check_jobs(n_jobs)
-    for allowed in (None, 1, 5, -1, -99):
-        validation.check_jobs(allowed)
-
-
 def test_intercepts_are_read_from_two_arguments():
     def intercept(fit, penalty):
         return Statement(fit_intercept=fit, intercept_penalty=penalty).intercept

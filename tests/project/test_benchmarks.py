@@ -1,7 +1,6 @@
 """Claims about the benchmarks themselves: what they show, and that the guard guards."""
 
 import json
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -44,21 +43,6 @@ def test_the_guard_complains_of_a_count_that_grew(what, counted):
     (sentence,) = guard.complaints(counted, stored)
     assert name in sentence
     assert f"{what} grew" in sentence
-
-
-def test_the_command_fails_with_a_sentence(counted, tmp_path, monkeypatch, capsys):
-    name = next(iter(counted))
-    tampered = counted | {name: counted[name] | {"calls": 1}}
-    monkeypatch.setattr(guard, "STORED", tmp_path / "guard.json")
-    monkeypatch.setattr(guard, "count", lambda: counted)
-    monkeypatch.setattr(sys, "argv", ["guard"])
-    guard.STORED.write_text(json.dumps(tampered))
-    assert guard.main() == 1
-    assert f"{name}: calls grew from 1 to" in capsys.readouterr().err
-    monkeypatch.setattr(sys, "argv", ["guard", "--update"])
-    assert guard.main() == 0
-    monkeypatch.setattr(sys, "argv", ["guard"])
-    assert guard.main() == 0
 
 
 # -- the runner ------------------------------------------------------------------------
@@ -151,10 +135,3 @@ def test_every_solver_finds_the_same_objective(solver, kind, tiny):
         pytest.skip(str(error))
     off = suboptimality(case, answer)
     assert -1e-9 < off < (1e-2 if solver == "sgd" else 1e-4)
-
-
-def test_an_answer_that_is_no_number_is_infinitely_far_off(tiny):
-    case = tiny["plain"]
-    assert suboptimality(case, np.full(4, np.nan)) == np.inf
-    assert suboptimality(case, np.zeros(3)) == np.inf
-    assert suboptimality(case, np.zeros(4)) > 0.1

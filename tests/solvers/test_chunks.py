@@ -10,14 +10,6 @@ from wideberth.data.samples import Samples, checksum
 
 N, D, SIZE = 3000, 4, 500
 OPTIONS = {"C": 0.1, "radius": 0.05, "random_state": 0, "fit_intercept": False}
-#: Bytes that force a map of these rows to be read in chunks.
-LITTLE = 20_000
-
-
-@pytest.fixture
-def roomy(monkeypatch):
-    """Do not refuse limits below what the process holds: the rows here are few."""
-    monkeypatch.setattr("wideberth.data.sources.room", lambda memory: 10**9)
 
 
 @pytest.fixture(scope="module")
@@ -33,56 +25,6 @@ def slices(*parts):
         tuple(part[start : start + SIZE] for part in parts)
         for start in range(0, N, SIZE)
     ]
-
-
-# -- memory maps ---------------------------------------------------------------------
-
-
-def saved(tmp_path, X):
-    np.save(tmp_path / "X.npy", X)
-    return tmp_path / "X.npy"
-
-
-@pytest.mark.parametrize("mode", ["c", "r+"])
-def test_a_map_that_was_written_to_is_used_as_it_is(data, tmp_path, mode, roomy):
-    X, y = data[:2]
-    mapped = np.load(saved(tmp_path, X), mmap_mode=mode)
-    mapped *= -1
-    found = solve(mapped, y, memory=LITTLE, **OPTIONS)
-    same = solve(-X, y, **OPTIONS)
-    np.testing.assert_allclose(found.w, same.w, atol=1e-3)
-    np.testing.assert_array_equal(mapped, -X)  # and reading leaves it alone
-
-
-VIEWS = {
-    "rows": lambda m: m[700:],
-    "every other row": lambda m: m[::2],
-    "backwards": lambda m: m[::-1],
-    "columns": lambda m: m[:, 1:],
-    "every other column": lambda m: m[:, ::2],
-    "reshaped": lambda m: m.reshape(-1, 2),
-    "transposed twice": lambda m: m.T[1:].T,
-    "slice of a slice": lambda m: m[100:][50:, 1:][5:],
-    "other numbers": lambda m: m.view(np.int16)[:, 3::4],
-}
-
-
-@pytest.mark.parametrize("mode", ["c", "r"])
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_view_of_a_map_is_read_as_numpy_reads_it(
-    data, tmp_path, view, mode, roomy
-):
-    mapped = VIEWS[view](np.load(saved(tmp_path, data[0]), mmap_mode=mode))
-    source = open_data(mapped, np.ones(len(mapped)), memory=LITTLE)
-    chunks = list(source.map(lambda chunk: chunk.X))
-    assert len(chunks) > 0
-    np.testing.assert_array_equal(np.vstack(chunks), np.array(mapped))
-
-
-def test_a_map_without_labels_is_refused(data, tmp_path, roomy):
-    mapped = np.load(saved(tmp_path, data[0]), mmap_mode="r")
-    with pytest.raises(DataError, match="y is missing"):
-        solve(mapped, None, memory=LITTLE, fit_intercept=False)
 
 
 # -- data that changes ---------------------------------------------------------------
@@ -166,16 +108,6 @@ def test_chunks_that_change_between_reads_are_noticed(data, change, form):
     with pytest.raises(DataError, match=said):
         solve(read, **OPTIONS | {"radius": 0.0})
     assert len(reads) == 4
-
-
-def test_a_map_that_is_written_to_while_it_is_read_is_noticed(data, tmp_path, roomy):
-    mapped = np.load(saved(tmp_path, data[0]), mmap_mode="r+")
-
-    def write(entry):
-        mapped[-1, -1] += 1.0
-
-    with pytest.raises(DataError, match=r"a memory map .*the data changed"):
-        solve(mapped, data[1], memory=LITTLE, callback=write, **OPTIONS)
 
 
 def test_text_labels_that_change_between_reads_are_noticed(data):

@@ -109,27 +109,6 @@ def test_tall_data_needs_few_passes(tall, C, radius, intercept):
     assert solution.primal == pytest.approx(engine.primal, rel=2e-6)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("shape", SMOOTH)
-@pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
-def test_more_features_than_rows(shape, intercept, sparse):
-    for seed, radius in ((0, 0.0), (1, 0.2)):
-        problem = make_problem(
-            seed,
-            n=25,
-            d=80,
-            shape=shape,
-            intercept=intercept,
-            radius=radius,
-            spread_radii=True,
-            sparse=sparse,
-            separation=0.1,
-        )
-        solution = quietly(**arguments(problem, tol=1e-9))
-        assert solution.converged
-        assert solution.primal <= solve_conic(problem).certificate.primal * (1 + 1e-7)
-
-
 def test_warm_start_from_the_solution_costs_two_passes(tall):
     X, y = tall
     options = {"C": 0.1, "radius": 0.05, "random_state": 0}
@@ -273,14 +252,3 @@ def test_a_dual_point_that_cannot_be_balanced_has_no_value():
     small = Reduction.of(problem).shrink(one_class)
     light = small.problem.with_weights(0.1 * small.problem.weights)
     assert light.dual_at(np.zeros(light.n)).value == -np.inf
-
-
-@pytest.mark.parametrize("solver", ["newton", "coordinate"])
-def test_samples_without_weight_leave_nothing_to_learn(solver):
-    X, y = np.eye(4), np.array([1, 1, -1, -1])
-    with pytest.warns(NullModelWarning):
-        found = solve(
-            X, y, sample_weight=np.zeros(4), solver=solver, fit_intercept=False
-        )
-    assert found.primal == 0
-    assert not found.w.any()

@@ -138,13 +138,6 @@ def _npy(case, folder):
     return Given(folder / "X.npy", case.y, case.weight, case.radii, errors)
 
 
-def _memory_map(case, folder):
-    np.save(folder / "X.npy", case.X)
-    mapped = np.load(folder / "X.npy", mmap_mode="r")
-    beside = (case.y, case.weight, case.radii, _pair(case.tables))
-    return Given(mapped, *beside, {"memory": 2000})
-
-
 def _libsvm(case, folder):
     dump_svmlight_file(case.X, case.y, str(folder / "a.svm"), zero_based=False)
     beside = (case.weight, case.radii, _pair(case.tables))
@@ -213,4 +206,4 @@ CHUNKED = {
 FOREIGN = {
     name: _foreign(name) for name in ("array_api_strict", "torch") if find_spec(name)
 }
-FORMS = MEMORY | CHUNKED | {"memory map": _memory_map} | FOREIGN
+FORMS = MEMORY | CHUNKED | FOREIGN

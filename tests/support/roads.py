@@ -194,14 +194,13 @@ ESTIMATORS = ("estimator", "estimator, noise by name", "pipeline", "search")
 ROADS = [Road(form, trainer) for form in FORMS for trainer in TRAINERS]
 ROADS += [Road("file", trainer) for trainer in COMMANDS]
 
-_IN_CHUNKS = {*CHUNKED, "memory map"}
 _ONE_LINE = [name for name in TRAINERS if name not in ESTIMATORS]
 
 #: Which roads refuse which cases, and what the sentence must name.
 REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     # What is read in chunks is solved by Newton's method, one problem at a time.
-    (lambda r, c: r.form in _IN_CHUNKS and r.trainer == "solve by coordinate", "in memory"),
-    (lambda r, c: r.form in _IN_CHUNKS and r.trainer == "solve by conic", "in memory"),
+    (lambda r, c: r.form in CHUNKED and r.trainer == "solve by coordinate", "in memory"),
+    (lambda r, c: r.form in CHUNKED and r.trainer == "solve by conic", "in memory"),
     (lambda r, c: r.form in CHUNKED and r.trainer in ("path", "pipeline", "search"), "in memory"),
     (lambda r, c: r.form in FOREIGN and r.trainer == "pipeline", "in memory"),
     # Three classes are for the estimators.

@@ -1,8 +1,9 @@
 """What a careful colleague would say about a fit: did it pay, and what to mind.
 
-What was asked for beyond an ordinary SVM pays if it is ahead of both ordinary ones, the
-one with the same C and the one whose C is tuned: more accurate on rows left out, on the
-data as given or under worst-case noise, beyond what chance explains (`evaluation.py`).
+What was asked for beyond an ordinary model pays if it is ahead of both ordinary ones,
+the one with the same C and the one whose C is tuned: more accurate on rows left out, on
+the data as given or under worst-case noise, beyond what chance explains
+(`evaluation.py`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from collections.abc import Iterator
 
 from wideberth.cli.result import (
     Advice,
-    Evaluation,
+    ClassEvaluation,
     Finding,
     FitResult,
     Gain,
+    LineFacts,
     ModelFacts,
     NoiseFacts,
+    NumberEvaluation,
     ProblemFacts,
     Suspects,
     VerdictFacts,
@@ -34,8 +37,48 @@ _DROPPED = 0.05
 #: Smallest share of a rare class that goes without saying, of that it would have if
 #: all were equal, halved.
 _RARE = 0.2
+#: Fewest rows beyond a quantile that go without saying (a choice).
+_BEYOND = 10.0
 #: Largest ratio of the spreads of two features that goes without saying.
 _UNEQUAL = 100.0
+
+
+#: What `MeasuredRegressor` remarks on, in its words and in those of the command line.
+_ABOUT_LINES = (
+    (
+        "so far off turns the line",
+        "far-values",
+        "Some values are much further out than their errors and the middle half of "
+        "their column explain, and a single one turns the line. Take logarithms of "
+        "skewed columns (--log), raise the errors of such values, or name codes for "
+        "missing values with --read na=….",
+    ),
+    (
+        "scatter less than X_err says",
+        "errors-too-large",
+        "Some features scatter less than their errors say. Slopes rest on the errors, "
+        "and are then too steep: state smaller ones.",
+    ),
+    (
+        "y scatters less",
+        "target-errors-too-large",
+        "The target scatters less about the line than the errors say. Intervals and "
+        "standard errors rest on them: state smaller ones.",
+    ),
+    (
+        "has heavy tails",
+        "heavy-tails",
+        "The scatter about the line has heavy tails, so slopes are less sure than they "
+        "could be. In Python MeasuredRegressor(loss='absolute') bears such tails.",
+    ),
+    (
+        "One Gaussian does not fit",
+        "population-misfit",
+        "A Gaussian does not fit the true features. Slopes and the share of numbers in "
+        "intervals do not rest on that; predictions may be better in Python with "
+        "TrueFeatures(2) before a RobustLinearRegressor.",
+    ),
+)
 
 
 #: Why a descent ended, by `RampDescent.ending`.
@@ -50,6 +93,8 @@ _ENDINGS = {
 
 _HOW = "--radius, --noise, --errors or --replicates"
 _WORDS = {"better": "more accurate", "worse": "less accurate"}
+#: Standard errors that two slopes differ by where it is said which one errors flatten.
+_APART = 2.0
 _NO_DIFFERENCE = "no measurable difference"
 _WHERE = ("on the data as given", "under worst-case noise")
 
@@ -57,42 +102,76 @@ _WHERE = ("on the data as given", "under worst-case noise")
 def judge_worth(
     model: ModelFacts,
     noise: NoiseFacts,
-    evaluation: Evaluation | None,
+    evaluation: ClassEvaluation | NumberEvaluation | None,
     verdicts: VerdictFacts | None,
 ) -> Worth:
     """A plain verdict, and what was found."""
     subject = _subject(model, noise, verdicts)
-    if not subject or (evaluation is not None and not evaluation.gains):
+    if not subject:
+        what = "an ordinary SVM"
+        if model.line is not None:
+            what = (
+                "an ordinary median regression"
+                if model.line.quantile == 0.5
+                else f"an ordinary regression of the quantile {model.line.quantile:g}"
+            )
         return Worth(
-            "This is an ordinary SVM.",
+            f"This is {what}.",
             "It expects no noise, so there is no robustness to judge; "
             f"{_HOW} say how far values may be off.",
         )
+    slopes = _tell_slopes(model) if noise.errors is not None else ""
     if evaluation is None:
         return Worth(
-            f"Whether {subject} paid is not known.", "There was no cross-validation."
+            f"Whether {subject} paid is not known.",
+            " ".join(filter(None, ["There was no cross-validation.", slopes])),
         )
-    measured, noisy = _finding(evaluation, "accuracy"), None
+    kinds = evaluation.kinds
+    measured, noisy = _finding(evaluation, kinds[0]), None
     if noise.asked is not None:
-        noisy = _finding(evaluation, "certified")
+        noisy = _finding(evaluation, kinds[1])
     paid = "paid" if "better" in (measured, noisy) else "did not pay"
+    if model.line is not None and verdicts is None and model.line.slopes:
+        paid += " for predictions"
     verdict = f"{subject} {paid}: {_tell_findings(measured, noisy)}."
-    if _useless(evaluation, "accuracy"):
-        verdict = (
-            f"{subject} did not pay: the model is no better than always naming one "
-            "class."
-        )
+    if _useless(evaluation, kinds[0]):
+        always = "naming one class" if model.line is None else "predicting one number"
+        verdict = f"{subject} did not pay: the model is no better than always {always}."
     zero = noisy is not None and noise.largest == 0
-    chosen = "Cross-validation chose radius 0." if zero else ""
+    chosen = "Cross-validation chose radius 0." if zero else slopes
     return Worth(verdict[0].upper() + verdict[1:], chosen, measured, noisy)
+
+
+def _tell_slopes(model: ModelFacts) -> str:
+    """Which slope errors flatten most; empty where none is known to differ.
+
+    In standard errors of the slope of true features.
+    """
+    slopes = (model.line and model.line.slopes) or {}
+    apart = {
+        name: abs(one.value - one.ignoring_errors) / one.error
+        for name, one in slopes.items()
+        if one.error > 0
+    }
+    if not apart:
+        return ""
+    name = max(apart, key=apart.__getitem__)
+    if not apart[name] > _APART:
+        return "Ignoring the errors moves no slope by more than chance would."
+    one = slopes[name]
+    return (
+        f"Ignoring the errors the slope of {listed([name])} would be "
+        f"{one.ignoring_errors:.3g} instead of {one.value:.3g}."
+    )
 
 
 def _subject(
     model: ModelFacts, noise: NoiseFacts, verdicts: VerdictFacts | None
 ) -> str:
-    """What was asked for beyond an ordinary SVM; empty if nothing was."""
-    if verdicts is not None:
-        return f"a model of the {'gaps' if noise.errors is None else 'errors'}"
+    """What was asked for beyond an ordinary model; empty if nothing was."""
+    if verdicts is not None or (model.line is not None and model.line.slopes):
+        known = "gaps" if noise.errors is None else "errors"
+        return f"a model of the {known}"
     parts = {
         "robustness": noise.largest > 0 or noise.asked is not None,
         "the norm penalty": model.norm_penalty > 0,
@@ -101,20 +180,25 @@ def _subject(
     return " and ".join(name for name, there in parts.items() if there)
 
 
-def _useless(found: Evaluation, kind: str) -> bool:
-    """Whether the model is no better than always naming one class.
+def _useless(found: ClassEvaluation | NumberEvaluation, kind: str) -> bool:
+    """Whether the model is no better than always giving one answer.
 
     A model that ignores its features withstands any noise, and is of no use.
     """
-    return not getattr(found.own, kind).mean > found.majority
+    own = getattr(found.own, kind).mean
+    if isinstance(found, NumberEvaluation):
+        return not own < getattr(found.models["constant"], kind).mean
+    return not own > found.majority
 
 
-def _finding(found: Evaluation, kind: str) -> Finding:
-    """Better than both, and than naming one class; worse than some; even."""
-    gains: list[Gain] = [getattr(gains, kind) for gains in found.gains.values()]
-    if all(gain.low > 0 for gain in gains) and not _useless(found, kind):
+def _finding(found: ClassEvaluation | NumberEvaluation, kind: str) -> Finding:
+    """Better than both, and than one answer for all; worse than some; even."""
+    rivals = {name: own for name, own in found.gains.items() if name != "constant"}
+    gains: list[Gain] = [getattr(own, kind) for own in rivals.values()]
+    ends = [sorted((found.sign * g.low, found.sign * g.high)) for g in gains]
+    if all(low > 0 for low, _ in ends) and not _useless(found, kind):
         return "better"
-    return "worse" if any(gain.high < 0 for gain in gains) else "even"
+    return "worse" if any(high < 0 for _, high in ends) else "even"
 
 
 def _tell_findings(measured: Finding, noisy: Finding | None) -> str:
@@ -170,7 +254,9 @@ def _proof(result: FitResult) -> Iterator[Advice]:
 def _fit(result: FitResult) -> Iterator[Advice]:
     """A model that uses little of the data, or all of it."""
     model, training, problems = result.model, result.training, result.training.problems
-    if all(problem.null for problem in problems):
+    numbers = model.line is not None
+    apart = "goes with the number" if numbers else "separates the classes"
+    if problems and all(problem.null for problem in problems):
         noise, smaller = "noise of this size covers", "radius"
         if model.norm_penalty > 0:
             noise, smaller = (
@@ -182,7 +268,7 @@ def _fit(result: FitResult) -> Iterator[Advice]:
         yield Advice(
             "null-model",
             "The model ignores the features and always gives the same answer: "
-            f"{noise} what separates the classes. Choose a smaller {smaller}.",
+            f"{noise} what {apart}. Choose a smaller {smaller}.",
             serious=True,
         )
         return
@@ -200,8 +286,8 @@ def _fit(result: FitResult) -> Iterator[Advice]:
         yield Advice(
             "near-critical",
             f"The radius is {100 * max(shares.values()):.0f} % of the critical one"
-            f"{which}, from which on noise covers everything that separates the "
-            "classes. The model leans on very little; consider a smaller radius.",
+            f"{which}, from which on noise covers everything that {apart}. The model "
+            "leans on very little; consider a smaller radius.",
         )
     if training.training_accuracy == 1 and not result.data.leaks:
         beyond = training.training_certified == 1 and result.uncertainty.largest > 0
@@ -212,6 +298,8 @@ def _fit(result: FitResult) -> Iterator[Advice]:
             "accuracy then says nothing"
             f"{'; trust the cross-validated numbers' if result.evaluation else ''}.",
         )
+    if model.line is not None:
+        yield from _line(result, model.line)
     balanced = result.request.class_weight == "balanced"
     doubted = Counter(
         one.given for one in (result.suspects and result.suspects.rows) or ()
@@ -227,11 +315,53 @@ def _fit(result: FitResult) -> Iterator[Advice]:
             )
 
 
+def _line(result: FitResult, line: LineFacts) -> Iterator[Advice]:
+    """A regression that rests on few rows, or an estimate that did not settle."""
+    beyond = min(line.quantile, 1 - line.quantile) * result.data.rows_used
+    if not line.slopes and beyond < _BEYOND:
+        nearer = "" if line.quantile == 0.5 else ", or a quantile nearer to 0.5,"
+        yield Advice(
+            "few-beyond",
+            f"About {beyond:.2g} rows lie beyond the quantile {line.quantile:g}, and "
+            "what they say is all that is known there. Only more rows"
+            f"{nearer} make it firm.",
+        )
+    if line.slopes and any(math.isnan(one.error) for one in line.slopes.values()):
+        yield Advice(
+            "no-standard-errors",
+            "Slopes have no standard errors: they take more rows than columns, and at "
+            "most 60 features.",
+        )
+    notes = " ".join(result.solver_notes) if line.slopes else ""
+    for told, code, text in _ABOUT_LINES:
+        if told in notes:
+            yield Advice(code, text)
+    if "EM has not converged" in notes:
+        yield Advice(
+            "slopes-unsettled",
+            "The slopes had not settled when training was stopped: the measurements "
+            "hardly tell some of them. Leave out columns that hold nearly the same "
+            "quantity (--drop).",
+            serious=True,
+        )
+
+
 def _columns(result: FitResult) -> Iterator[Advice]:
     """Columns that should not be features."""
     data = result.data
+    if copies := [one.feature for one in data.leaks if one.rank_correlation]:
+        yield Advice(
+            "leak",
+            f"Tells {listed([data.target])} alone, in the same order or the opposite: "
+            f"{listed(copies)}. If it is a copy, or was computed from the target, "
+            "errors are worth nothing: leave it out with --drop.",
+        )
     for gaps, what in {False: "", True: "where values are missing in "}.items():
-        if own := {leak.feature: leak.auc for leak in data.leaks if leak.gaps == gaps}:
+        if own := {
+            leak.feature: leak.auc
+            for leak in data.leaks
+            if leak.gaps == gaps and leak.auc is not None
+        }:
             yield Advice(
                 "leak",
                 f"Tells the classes apart alone: {what}{listed(own)} (AUC "
@@ -266,7 +396,7 @@ def _scales(result: FitResult) -> Iterator[Advice]:
         return
     ratio = spread[wide] / spread[narrow] if spread[narrow] > 0 else math.inf
     uneven = f"{listed([wide])} varies {ratio:.0f} times as much as {listed([narrow])}"
-    if not (result.request.standardize or result.verdicts):
+    if not (result.request.standardize or result.measured):
         yield Advice(
             "scales",
             f"{uneven}. Without --standardize the features with large numbers "
@@ -355,7 +485,43 @@ def _population(result: FitResult) -> Iterator[Advice]:
 
 def _rows(result: FitResult) -> Iterator[Advice]:
     """Rare classes, rows left out, values filled in."""
-    data, counts, found = result.data, result.data.classes, result.evaluation
+    data, found = result.data, result.evaluation
+    if data.classes:
+        yield from _classes(result, data.classes)
+    elif found is None and result.request.folds > 0:
+        yield Advice(
+            "no-cross-validation",
+            "There are too few rows to leave some out: how far off the model is on new "
+            "rows is unknown.",
+        )
+    of = f"of {counted(data.rows_read, 'row')}"
+    if data.rows_dropped > _DROPPED * data.rows_read:
+        yield Advice(
+            "rows-dropped",
+            f"Left out because values are missing: {data.rows_dropped} {of}. If values "
+            "are missing for a reason, what is left is not a fair sample; --missing "
+            "median fills such values in, and --model measured learns from those that "
+            "are there.",
+        )
+    if data.rows_without_label > _DROPPED * data.rows_read:
+        what = "class" if data.classes else "target"
+        yield Advice(
+            "rows-without-label",
+            f"Left out because the {what} is missing: {data.rows_without_label} {of}. "
+            "If it is missing for a reason, what is left is not a fair sample.",
+        )
+    if data.values_filled_in:
+        yield Advice(
+            "filled-in",
+            "Filled in with the median of the column: "
+            f"{counted(data.values_filled_in, 'missing value')}. Each counts as if it "
+            "had been measured.",
+        )
+
+
+def _classes(result: FitResult, counts: dict[str, int]) -> Iterator[Advice]:
+    """Rare classes."""
+    found = result.evaluation
     rare, total = min(counts, key=counts.__getitem__), sum(counts.values())
     if counts[rare] * len(counts) / total / 2 < _RARE:
         if result.request.class_weight == "balanced":
@@ -380,28 +546,6 @@ def _rows(result: FitResult) -> Iterator[Advice]:
             "no-cross-validation",
             f"The class {rare} has a single row, so nothing could be cross-validated: "
             "how accurate the model is on new rows is unknown.",
-        )
-    of = f"of {counted(data.rows_read, 'row')}"
-    if data.rows_dropped > _DROPPED * data.rows_read:
-        yield Advice(
-            "rows-dropped",
-            f"Left out because values are missing: {data.rows_dropped} {of}. If values "
-            "are missing for a reason, what is left is not a fair sample; --missing "
-            "median fills such values in, and --model measured learns from those that "
-            "are there.",
-        )
-    if data.rows_without_label > _DROPPED * data.rows_read:
-        yield Advice(
-            "rows-without-label",
-            f"Left out because the class is missing: {data.rows_without_label} {of}. "
-            "If classes are missing for a reason, what is left is not a fair sample.",
-        )
-    if data.values_filled_in:
-        yield Advice(
-            "filled-in",
-            "Filled in with the median of the column: "
-            f"{counted(data.values_filled_in, 'missing value')}. Each counts as if it "
-            "had been measured.",
         )
 
 

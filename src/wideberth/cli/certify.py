@@ -29,6 +29,12 @@ _TOLD = (
 def run(options: CertifyOptions) -> int:
     """Write the table of certified radii, and the curve of certified accuracy."""
     model = open_model(options.model)
+    if model.predicts_numbers:
+        within = "an interval about" if model.measured else "how far noise moves"
+        raise UserError(
+            f"{options.model} predicts numbers, which have no class to lose: wideberth "
+            f"predict writes {within} every prediction (low, high)."
+        )
     target = options.target or model.target
     column = options.radius_column or model.radius_column
     if model.gives_verdicts:

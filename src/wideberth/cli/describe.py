@@ -5,7 +5,8 @@ A pass over the rows counts classes, ranges, and right predictions. It finds:
 * **Leaks**: columns that tell any two classes apart by themselves. The AUC of the
   values, or of where they are missing, is next to 1 or to 0 for every pair of classes,
   and chance does not explain it. For two classes of m and n rows AUC = U/(mn) with the
-  statistic U of Mann and Whitney.
+  statistic U of Mann and Whitney. Columns tell numbers alone where the rank correlation
+  of Spearman is next to 1 or to −1.
 * **Flips**: the least noise that turns a row x from class p to class k. A move δ
   changes f_k − f_p by ⟨w_k − w_p, δ⟩. Of the worst move of a given size (`worst_case`)
   feature j has the share (w_k − w_p)_j δ_j / ⟨w_k − w_p, δ⟩: what measuring it more
@@ -16,6 +17,7 @@ A pass over the rows counts classes, ranges, and right predictions. It finds:
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -28,7 +30,7 @@ from scipy import stats
 
 from wideberth import certify
 from wideberth.cli.evaluation import asked_radius
-from wideberth.cli.model import classifier_of
+from wideberth.cli.model import decider_of
 from wideberth.cli.options import FitOptions
 from wideberth.cli.population import raw_weights
 from wideberth.cli.prepare import Columns, PreparedRows, moments
@@ -40,22 +42,31 @@ from wideberth.cli.result import (
     Flip,
     Flips,
     Leak,
+    LineFacts,
     ModelFacts,
     NoiseFacts,
+    NumberFacts,
     ProblemFacts,
     Remeasure,
+    Slope,
     Suspect,
     Suspects,
     Training,
     VerdictFacts,
 )
-from wideberth.cli.training import certain
+from wideberth.cli.training import certain, fit_model, losses
 from wideberth.cli.uncertainty import Uncertainty, columns_by_name
-from wideberth.estimators import RobustLinearSVC
+from wideberth.estimators import RobustLinearRegressor, RobustLinearSVC
+from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
-from wideberth.estimators.training import TrainingRows, statement_of
+from wideberth.estimators.training import (
+    TrainingRows,
+    TrainingTargets,
+    statement_of,
+)
 from wideberth.estimators.verdict import Verdict
+from wideberth.problem.changes import build_problem
 from wideberth.problem.endpoints import critical_radius, critical_scale
 from wideberth.problem.ramp import Beyond
 
@@ -66,6 +77,10 @@ _SEVERAL = 8
 #: The best columns of the tables at hand that are true measurements stay below it:
 #: 0.98 of Breast Cancer, 0.98 of iris, 0.97 of covtype.
 _ALONE = 0.99
+#: Smallest rank correlation with numbers at which a column is said to tell them alone:
+#: a copy, or the number in another unit. A law that is measured well stays below it (a
+#: choice, which only decides whether a warning is given).
+_SAME = 0.9999
 #: Largest probability that chance separates classes like this in some column; one false
 #: alarm in a thousand tables.
 _CHANCE = 1e-3
@@ -97,7 +112,7 @@ def describe_rows(
     rows: PreparedRows,
     given: Uncertainty,
     trained: Uncertainty,
-    model: RobustPipeline | MeasuredSVC,
+    model: RobustPipeline | MeasuredSVC | MeasuredRegressor,
     choice: Choice | None,
     seconds: float,
 ) -> RowFindings:
@@ -110,7 +125,15 @@ def describe_rows(
     pieces = rows.pieces(trained.radius, trained.bars, options.error_shape)
     for X, y, radii, bars in pieces:
         seen.add(X, y, radii)
-        if isinstance(model, MeasuredSVC):
+        if isinstance(model, MeasuredRegressor):
+            errors = losses(y - model.predict(X, X_err=trained.cells), options)
+            seen.judge(errors, errors)
+        elif rows.numbers:
+            errors = losses(y - model.predict(X), options)
+            ends = model.prediction_range(X, radius=radii, X_err=bars)
+            worst = np.maximum(*(losses(y - end, options) for end in ends.T))
+            seen.judge(errors, worst)
+        elif isinstance(model, MeasuredSVC):
             said = model.verdict(X, X_err=trained.cells)
             verdicts = doubts(said, X, y, rows.kept, rows.columns.features)
             correct = said.label == y
@@ -121,27 +144,54 @@ def describe_rows(
             seen.judge(correct, certain(correct, reach, radii))
             if rows.y is not None:
                 flips = easily_flipped(model, rows, correct, reach, asked, bars)
-    svc, limits = classifier_of(model), _noise_limits(model, rows, trained)
-    none = asked is None or isinstance(model, MeasuredSVC) or not np.any(asked)
+    none = asked is None or options.measured or not np.any(asked)
     noise = _describe_noise(options, trained, rows.columns, seen)
     factor = choice.factor if choice else 1.0
     median = None if none else float(np.median(asked))
+    facts, suspects = trained.facts, None
+    if not rows.numbers:
+        suspects = _describe_suspects(options, rows, decider_of(model))
     return RowFindings(
-        _describe_data(options, rows, seen),
-        replace(noise, asked=median, factor=factor, **trained.facts),
-        Training(
-            problems=[
-                _describe_problem(svc, k, *both) for k, both in enumerate(limits)
-            ],
-            support=None if rows.y is None else len(svc.support_),
-            training_accuracy=seen.right / seen.n,
-            training_certified=seen.certified / seen.n,
-            tol=svc.tol,
-            seconds=seconds,
-        ),
+        _describe_data(options, rows, seen, trained),
+        replace(noise, asked=median, factor=factor, **facts),
+        _describe_training(options, rows, trained, model, seen, seconds),
         verdicts,
         flips,
-        _describe_suspects(options, rows, svc),
+        suspects,
+    )
+
+
+def _describe_training(
+    options: FitOptions,
+    rows: PreparedRows,
+    trained: Uncertainty,
+    model: RobustPipeline | MeasuredSVC | MeasuredRegressor,
+    seen: _Tallied,
+    seconds: float,
+) -> Training:
+    """The problems that were solved, and means of what the rows were judged by."""
+    problems, support, tol = [], None, options.tol
+    if not isinstance(model, MeasuredRegressor):
+        last, limits = decider_of(model), _noise_limits(model, rows, trained)
+        tol = last.tol
+        if rows.numbers:
+            problems = [_describe_regression(last, str(options.target), *limits[0])]
+        else:
+            problems = [
+                _describe_problem(last, k, *both) for k, both in enumerate(limits)
+            ]
+            support = None if rows.y is None else len(last.support_)
+    right, certified = seen.right / seen.n, seen.certified / seen.n
+    classes = not rows.numbers
+    return Training(
+        problems=problems,
+        support=support,
+        training_accuracy=right if classes else None,
+        training_certified=certified if classes else None,
+        training_error=None if classes else right,
+        training_worst=None if classes else certified,
+        tol=tol,
+        seconds=seconds,
     )
 
 
@@ -158,9 +208,11 @@ class _Tallied:
     #: The least and the largest radius.
     smallest: float = np.inf
     largest: float = -np.inf
-    #: Rows that the model gets right, and those whose class no noise would change.
-    right: int = 0
-    certified: int = 0
+    #: Sums over rows: whether the model is right, or its error; the same under noise.
+    right: float = 0
+    certified: float = 0
+    #: Numbers to predict, and their weights if they have any.
+    numbers: list = field(default_factory=list)
 
     @property
     def n(self) -> int:
@@ -169,16 +221,22 @@ class _Tallied:
 
     def add(self, X, y, radii) -> None:
         """Take in a piece."""
-        self.classes.update(y.tolist())
+        if y.dtype.kind == "f":
+            self.numbers.append(y)
+        else:
+            self.classes.update(y.tolist())
         part = (len(y), *moments(X))
         self.moments = _together(self.moments, part) if self.moments else part
         self.smallest = min(self.smallest, np.min(radii))
         self.largest = max(self.largest, np.max(radii))
 
     def judge(self, correct, sure) -> None:
-        """Take in which rows of a piece the model gets right, and which for sure."""
-        self.right += int(correct.sum())
-        self.certified += int(sure.sum())
+        """Take in which rows of a piece the model gets right, and which for sure.
+
+        Or by how much it is off, and at most under noise.
+        """
+        self.right += float(correct.sum())
+        self.certified += float(sure.sum())
 
 
 def _together(one: tuple, other: tuple) -> tuple:
@@ -192,7 +250,7 @@ def _together(one: tuple, other: tuple) -> tuple:
 
 
 def _describe_data(
-    options: FitOptions, rows: PreparedRows, seen: _Tallied
+    options: FitOptions, rows: PreparedRows, seen: _Tallied, trained: Uncertainty
 ) -> DataFacts:
     _, mean, variance, low, high = seen.moments
     scales = np.array([mean, np.sqrt(variance), low, high]).T.tolist()
@@ -200,6 +258,9 @@ def _describe_data(
     return DataFacts(
         **rows.facts,
         target=str(options.target),
+        task=str(options.task),
+        task_story=rows.task_story,
+        numbers=_describe_numbers(seen, trained) if rows.numbers else None,
         classes={str(label): seen.classes[label] for label in sorted(seen.classes)},
         row_counters=_row_counters(rows),
         leaks=find_leaks(rows, options.seed),
@@ -208,6 +269,19 @@ def _describe_data(
             FeatureFacts(name, j >= n_numeric, *scales[j])
             for j, name in enumerate(names)
         ],
+    )
+
+
+def _describe_numbers(seen: _Tallied, trained: Uncertainty) -> NumberFacts:
+    """The scale of numbers to predict, every row counted once."""
+    y, errors = np.concatenate(seen.numbers), trained.target_errors
+    return NumberFacts(
+        mean=float(y.mean()),
+        std=float(y.std()),
+        min=float(y.min()),
+        max=float(y.max()),
+        scale=float(np.abs(y - np.median(y)).mean()),
+        error=None if errors is None else float(np.median(errors)),
     )
 
 
@@ -257,13 +331,15 @@ def _describe_noise(
 
 
 def find_leaks(rows: PreparedRows, seed: int) -> list[Leak]:
-    """Features that tell all classes apart, with their AUC: the least of all pairs.
+    """Features that tell the target alone, all classes or the number.
 
-    `gaps` says that it is not the values but where they are missing. Data in pieces is
-    not looked at.
+    Of classes the AUC is the least of all pairs. `gaps` says that it is not the values
+    but where they are missing. Data in pieces is not looked at.
     """
     if rows.y is None:
         return []
+    if rows.numbers:
+        return _copies(rows)
     X, y = rows.X, np.unique(rows.y, return_inverse=True)[1]
     if len(y) > _ROWS:
         kept = np.sort(np.random.default_rng(seed).permutation(len(y))[:_ROWS])
@@ -276,7 +352,23 @@ def find_leaks(rows: PreparedRows, seed: int) -> list[Leak]:
         for gaps, column in _readings(x):
             auc = separation(column, y, chance)
             if auc >= _ALONE:
-                found.append(Leak(names[j], auc, gaps))
+                found.append(Leak(names[j], auc, None, gaps))
+    return found
+
+
+def _copies(rows: PreparedRows) -> list[Leak]:
+    """Features in the order of the numbers, or in the opposite one."""
+    if sp.issparse(rows.X) or rows.X.shape[1] < 2 or len(rows.y) < _SEVERAL:
+        return []
+    found, ranks = [], stats.rankdata(rows.y)
+    for name, x in zip(rows.columns.features, rows.X.T, strict=True):
+        there = ~np.isnan(x)
+        if there.sum() < _SEVERAL or len(np.unique(x[there])) < _SEVERAL:
+            continue
+        own = ranks if there.all() else stats.rankdata(rows.y[there])
+        r = float(np.corrcoef(stats.rankdata(x[there]), own)[0, 1])
+        if abs(r) >= _SAME:
+            found.append(Leak(name, None, r, False))
     return found
 
 
@@ -327,25 +419,98 @@ def _auc(x: np.ndarray, positive: np.ndarray, chance: float) -> float:
 # -- the model -------------------------------------------------------------------------
 
 
-def describe_model(model: RobustPipeline | MeasuredSVC, columns: Columns) -> ModelFacts:
+def describe_model(
+    options: FitOptions,
+    model: RobustPipeline | MeasuredSVC | MeasuredRegressor,
+    rows: PreparedRows,
+    given: Uncertainty,
+    found: RowFindings,
+) -> ModelFacts:
     """The decision functions in raw units."""
-    svc = classifier_of(model)
-    if isinstance(model, MeasuredSVC):
-        coef, intercept = raw_weights(model)
+    columns, line, last = rows.columns, None, None
+    classes: list[str] = []
+    if isinstance(model, MeasuredRegressor):
+        coef, intercept = model.coef_[None], np.array([model.intercept_])
+        line = _describe_line(model, rows, given)
+        labels = [str(options.target)]
+    elif rows.numbers:
+        coef, intercept = raw_line(model)
+        labels = [str(options.target)]
+        last = decider_of(model)
+        noisy = found.uncertainty.largest > 0 or last.norm_penalty > 0
+        plain = _plain_line(options, last.C, rows, given) if noisy else None
+        line = LineFacts(last.quantile, last.target_scale_, None, plain, None, None)
     else:
-        coef = np.asarray(model._robust_model()[1])
-        intercept = model.decision_function(np.zeros((1, coef.shape[1])))[0]
-    classes = [str(label) for label in svc.classes_.tolist()]
+        last = decider_of(model)
+        if isinstance(model, MeasuredSVC):
+            coef, intercept = raw_weights(model)
+        else:
+            coef = np.asarray(model._robust_model()[1])
+            intercept = model.decision_function(np.zeros((1, coef.shape[1])))[0]
+        classes = [str(label) for label in last.classes_.tolist()]
+        labels = classes[1:] if len(coef) == 1 else classes
+    ramp = getattr(last, "ramp", None)
     weights = dict(zip(columns.features, coef.T.tolist(), strict=True))
     return ModelFacts(
         classes=classes,
-        scores_for=classes[1:] if len(coef) == 1 else classes,
+        scores_for=labels,
         intercepts=np.atleast_1d(intercept).tolist(),
         coefficients=weights,
         left_out=[name for name, own in weights.items() if not any(own)],
-        C=float(svc.C),
-        norm_penalty=float(svc.norm_penalty),
-        ramp=None if svc.ramp is None else float(svc.ramp),
+        C=None if last is None else float(last.C),
+        norm_penalty=0.0 if last is None else float(last.norm_penalty),
+        ramp=None if ramp is None else float(ramp),
+        line=line,
+    )
+
+
+def raw_line(model: RobustPipeline) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and intercept of a regression, in the units of the data."""
+    coef = np.atleast_2d(np.asarray(model[-1].coef_) @ model.linear_map_)
+    return coef, model.predict(np.zeros((1, coef.shape[1])))
+
+
+def _plain_line(
+    options: FitOptions, C: float, rows: PreparedRows, given: Uncertainty
+) -> dict[str, float] | None:
+    """Weights of the same model without noise; None of data in pieces."""
+    if rows.y is None:
+        return None
+    asked = options.ordinary(C)
+    model, *_ = fit_model(asked, given, rows.X, rows.y, 0.0, None, rows.weights)
+    weights = raw_line(model)[0][0].tolist()
+    return dict(zip(rows.columns.features, weights, strict=True))
+
+
+def _describe_line(
+    model: MeasuredRegressor, rows: PreparedRows, given: Uncertainty
+) -> LineFacts:
+    """Slopes with and without the errors, and which values leave most doubt."""
+    names = rows.columns.features
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # which the line itself has warned of
+        plain = MeasuredRegressor(cv=None).fit(rows.X, rows.y)
+    pairs = model.coef_, model.coef_std_, plain.coef_, plain.coef_std_
+    slopes = {
+        name: Slope(*map(float, values))
+        for name, *values in zip(names, *pairs, strict=True)
+    }
+    cells, shares = model.remeasure(rows.X, X_err=given.cells)
+    cells = np.array([-1 if cell is None else cell for cell in cells.tolist()])
+    again = []
+    for j in np.unique(cells[cells >= 0]).tolist():
+        own = cells == j
+        gaps = int(np.isnan(rows.X[own, j]).sum())
+        again.append(
+            Remeasure(names[j], int(own.sum()), gaps, float(shares[own].mean()))
+        )
+    return LineFacts(
+        quantile=0.5,
+        scale=None,
+        scatter=model.scatter_,
+        plain=None,
+        slopes=slopes,
+        remeasure=sorted(again, key=lambda one: -one.rows),
     )
 
 
@@ -375,6 +540,28 @@ def _describe_problem(svc: RobustLinearSVC, k: int, radius, factor) -> ProblemFa
     )
 
 
+def _describe_regression(
+    last: RobustLinearRegressor, target: str, radius, factor
+) -> ProblemFacts:
+    """Certificate of a regression, and its limit of the noise."""
+    beyond = factor is not None and factor[1] <= 1
+    return ProblemFacts(
+        class_=target,
+        objective=float(last.objective_),
+        gap=float(last.dual_gap_),
+        relative_gap=float(last.relative_gap_),
+        converged=bool(last.converged_),
+        iterations=int(last.n_iter_),
+        passes=None,
+        removed=None,
+        saturated=None,
+        null=bool(not np.any(last.coef_) or beyond),
+        descent=None,
+        critical_radius=radius,
+        critical_factor=factor,
+    )
+
+
 def _noise_limits(
     model: RobustPipeline | MeasuredSVC, rows: PreparedRows, uncertainty: Uncertainty
 ) -> list[_Limits]:
@@ -384,20 +571,31 @@ def _noise_limits(
     the classes apart. With the ramp it is that of the rows not left out. Not looked for
     in pieces and in posteriors.
     """
-    svc = classifier_of(model)
+    svc = decider_of(model)
     if rows.y is None or isinstance(model, MeasuredSVC):
-        return [(None, None)] * len(svc.screening_)
+        return [(None, None)] * (1 if rows.numbers else len(svc.screening_))
     X, bars = rows.X, uncertainty.bars
     if len(model.steps) > 1:
         X = model[:-1].transform(X)
         bars = None if bars is None else bars.carried(model.linear_map_)
     some = np.any(np.asarray(uncertainty.radius) > 0)
     given = X, rows.y, rows.weights, uncertainty.radius, bars
-    data = TrainingRows.of(*given, class_weight=svc.class_weight)
     limits: list[_Limits] = []
+    if rows.numbers:
+        targets = TrainingTargets.of(*given)
+        stated = targets.stated(statement_of(svc))
+        with np.errstate(all="ignore"):
+            changed = build_problem(targets.X, targets.y, stated)
+            found = critical_scale(changed.posed if some else changed.unit_radii)
+        ends = found.lower, found.upper
+        if some:
+            return [(None, (float(ends[0]), float(ends[1])))]
+        low, high = (float(changed.radius(end)) for end in ends)
+        return [((low, high), None)]
+    data = TrainingRows.of(*given, class_weight=svc.class_weight)
     for k, problem in enumerate(data.problems(statement_of(svc))):
         if svc.ramp is not None:
-            there = Beyond(svc.ramp, svc.coef_[k], svc.intercept_[k])
+            there = Beyond(svc.ramp, svc.coef_[k], np.ravel(svc.intercept_)[k])
             problem = there.rest(problem)
         found = critical_scale(problem) if some else critical_radius(problem)
         bounds = float(found.lower), float(found.upper)

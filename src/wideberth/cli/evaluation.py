@@ -1,18 +1,23 @@
 """How right a model is on rows it has not seen, and how far it is ahead of others.
 
 Every row is predicted once by each of three models that have not seen it, trained in
-the same folds: by the procedure that was asked for, by an ordinary SVM with the same C,
-and by an ordinary SVM whose C is tuned (`tuned_Cs`). Ordinary is radius 0, no norm
-penalty, and every label trusted. A prediction counts as certified at radius r if it is
-right and no move of that size in the shape of the noise could change it
-(`wideberth.certify`).
+the same folds: by the procedure that was asked for, by an ordinary model with the same
+C, and by an ordinary one whose C is tuned (`tuned_Cs`). Ordinary is radius 0, no norm
+penalty, and every label trusted. Beside models of numbers stands a constant, the
+quantile of the rows trained on.
 
-Two models predict the same n rows, so each row has a difference d_i = −1, 0 or 1
-between right and wrong. The gain is the mean of d_i, and its standard error √(var d/n),
-over rows and paired: predictions that agree count for nothing, as in McNemar's test. In
-balanced accuracy each of K classes counts the same: the gain is the mean of the means
-m_k of its classes, with standard error √(Σ_k var_k d/n_k)/K and the degrees of freedom
-of Welch and Satterthwaite. One class, K = 1, is the plain case.
+Each row has a score. Of a class it is whether the prediction is right, and under worst
+noise of radius r whether it is right and no move of that size in the shape of the noise
+could change it (`wideberth.certify`). Of a number it is the error, and under worst
+noise the largest error within the `prediction_range` of radius r.
+
+Two models predict the same n rows, so each row has a difference d_i of scores: −1, 0
+or 1 between right and wrong, a number between errors. The gain is the mean of d_i, and
+its standard error √(var d/n), over rows and paired: predictions that agree count for
+nothing, as in McNemar's test. In balanced accuracy each of K classes counts the same:
+the gain is the mean of the means m_k of its classes, with standard error
+√(Σ_k var_k d/n_k)/K and the degrees of freedom of Welch and Satterthwaite. One class,
+K = 1, is the plain case.
 
 As an interval for the difference of the models of the folds it is valid for
 cross-validation of procedures that depend little on any single row, in the limit of
@@ -23,13 +28,13 @@ for test error); the limit is taken by Student's t.
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.model_selection import StratifiedKFold
 
 from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.options import FitOptions
@@ -37,21 +42,28 @@ from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.result import (
     Accuracies,
-    AccuracyCurve,
     ClassAccuracy,
-    Evaluation,
-    FoldShares,
+    ClassEvaluation,
+    Coverage,
+    ErrorGains,
+    Errors,
+    FoldMeans,
     Gain,
     Gains,
+    NoiseCurve,
+    NumberEvaluation,
+    Residuals,
     TunedC,
     VerdictAccuracy,
 )
 from wideberth.cli.training import (
     POINTS,
+    RADII,
     certain,
     curve_radii,
     fit_model,
-    fold_count,
+    folds_of,
+    losses,
     measure,
     search_grid,
 )
@@ -63,20 +75,29 @@ from wideberth.noise import ErrorBars
 #: 100 000 rows of covtype it finds a C that is as accurate on others as that from all
 #: rows, to 0.01 percentage points, in an eighth of the time.
 _SAMPLED = 10_000
+#: Shares of true numbers that intervals are tried for.
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+#: Most rows whose residuals are drawn and told (a choice: a larger page says no more).
+_DRAWN = 1000
 #: Confidence at which one model is said to be ahead of another.
 _CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class FoldAnswers:
-    """What one model says of rows left out; radii are certified ones, if any are.
+    """What one model says of rows left out: classes or numbers, in `labels`.
 
-    `sure` are rows with a certain verdict, of models that give verdicts.
+    Classes have certified `radii`, if any; numbers have `moves`, by how much noise of
+    size 1 moves them down and up. `sure` are rows with a certain verdict, of models
+    that give verdicts; `sizes` are half the widths of the intervals that hold each of
+    the shares `COVERAGES`, of models that give intervals, in the errors of the rows.
     """
 
     labels: np.ndarray
-    radii: np.ndarray | None = None
+    radii: Any = None
     sure: np.ndarray | None = None
+    moves: Any = None
+    sizes: np.ndarray | None = None
 
     @classmethod
     def joined(cls, parts: list[FoldAnswers]) -> FoldAnswers:
@@ -90,10 +111,9 @@ def assign_folds(options: FitOptions, y: np.ndarray) -> np.ndarray | None:
 
     A class may have too few rows.
     """
-    folds = fold_count(y, options.folds) if options.folds else 0
-    if not folds:
+    splitter = folds_of(options, y, options.folds)
+    if splitter is None:
         return None
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
     fold = np.zeros(len(y), dtype=int)
     for k, (_, test) in enumerate(splitter.split(np.zeros(len(y)), y)):
         fold[test] = k
@@ -111,8 +131,8 @@ def evaluate(
     given: Uncertainty,
     trained: Uncertainty,
     progress: Progress,
-) -> Evaluation | None:
-    """Cross-validated accuracy of a procedure and of ordinary SVMs beside it.
+) -> ClassEvaluation | NumberEvaluation | None:
+    """Cross-validated scores of a procedure and of ordinary models beside it.
 
     The procedure starts from the radii `given`, and chooses anew in every fold what it
     chooses. None where no folds are wanted, or some class has too few rows.
@@ -122,7 +142,7 @@ def evaluate(
         return None
     X, y, tuned = rows.X, rows.y, None
     if asks_for_more(options, given):
-        progress.show("tuning C of the ordinary SVM")
+        progress.show("tuning C of the ordinary model")
         tuned = tuned_Cs(options, given, rows, fold)
 
     def predict(asked: FitOptions, radius, split: Split) -> tuple[FoldAnswers, float]:
@@ -134,39 +154,55 @@ def evaluate(
         model, choice, _ = fit_model(
             asked, given, X[train], y[train], own, learnt, weights
         )
-        said = FoldAnswers(
-            model.predict(X[test]), model.certified_radius(X[test], seen)
-        )
-        return said, choice.C if choice else asked.one_C
+        said = model.predict(X[test])
+        if options.numbers:
+            ends = model.prediction_range(X[test], radius=1.0, X_err=seen)
+            answers = FoldAnswers(said, moves=ends - said[:, None])
+        else:
+            answers = FoldAnswers(said, model.certified_radius(X[test], seen))
+        return answers, choice.C if choice else asked.one_C
 
     def models(split: Split) -> dict[str, FoldAnswers]:
         said, C = predict(options, given.radius, split)
-        if tuned is None:
-            return {"ordinary": said}
-        Cs = {"ordinary": C, "tuned": tuned.Cs[split.number]}
-        return {"robust": said} | {
-            name: predict(options.ordinary(C), 0.0, split)[0] for name, C in Cs.items()
-        }
+        found = {"ordinary" if tuned is None else "robust": said}
+        if tuned is not None:
+            Cs = {"ordinary": C, "tuned": tuned.Cs[split.number]}
+            for name, C in Cs.items():
+                found[name], _ = predict(options.ordinary(C), 0.0, split)
+        return found | constant_answers(options, rows, split)
 
     noise = asked_radius(options, given, trained)
-    return compare(models, y, fold, measure(options), noise, tuned, progress)
+    judge = judge_of(options, rows, fold)
+    return compare(models, judge, noise, tuned, progress)
+
+
+def constant_answers(
+    options: FitOptions, rows: PreparedRows, split: Split
+) -> dict[str, FoldAnswers]:
+    """What the quantile of the rows trained on says of the others; none of classes."""
+    if not options.numbers:
+        return {}
+    y, weights = rows.y[split.train], rows.weights_of(split.train)
+    order = np.argsort(y, kind="stable")
+    sums = np.cumsum(np.ones(len(y)) if weights is None else weights[order])
+    place = min(int(np.searchsorted(sums, options.quantile * sums[-1])), len(y) - 1)
+    labels = np.full(len(split.test), y[order[place]])
+    return {"constant": FoldAnswers(labels, moves=np.zeros((len(labels), 2)))}
 
 
 def compare(
     models: Callable[[Split], dict[str, FoldAnswers]],
-    y: np.ndarray,
-    fold: np.ndarray,
-    judged_by: str,
+    judge: Judge,
     noise: float | np.ndarray | None,
     tuned: TunedC | None,
     progress: Progress,
-) -> Evaluation:
-    """Accuracies and gains of the models of every fold, that asked for first.
+) -> ClassEvaluation | NumberEvaluation:
+    """Scores and gains of the models of every fold, that asked for first.
 
     `noise` is one radius, one for each row, or None where nothing is certified. An
     interrupt ends it with the folds that are done, of which there must be two.
     """
-    splits = _splits(fold)
+    splits = _splits(judge.fold)
 
     def shown(split: Split) -> dict[str, FoldAnswers]:
         where = f"cross-validating, fold {split.number + 1} of {len(splits)}"
@@ -176,82 +212,121 @@ def compare(
     done = run_folds(shown, splits, keep=2)
     rows = np.concatenate([test for _, test in splits[: len(done)]])
     held = {name: FoldAnswers.joined([one[name] for one in done]) for name in done[0]}
-    judge = _Judge(y[rows], fold[rows], judged_by != "accuracy")
-    right = {name: own.labels == judge.y for name, own in held.items()}
-    certified: dict[str, np.ndarray] = {}
-    radii = None
-    if noise is not None:
-        noise = noise[rows] if isinstance(noise, np.ndarray) and noise.ndim else noise
-        reach = {n: own.radii for n, own in held.items() if own.radii is not None}
-        certified = {n: certain(right[n], own, noise) for n, own in reach.items()}
-        every = np.concatenate(list(reach.values()))
-        radii = curve_radii(every, float(np.median(noise)))
-    first, *others = held
-    counts = np.unique(judge.y, return_counts=True)[1]
-    share = 1 / len(counts) if judge.balanced else counts.max() / counts.sum()
-    return Evaluation(
-        folds=len(done),
-        interrupted=len(done) < len(splits),
-        measure=judged_by,
-        majority=float(share),
-        radii=None if radii is None else radii.tolist(),
-        models={
-            name: Accuracies(
-                accuracy=judge.shares(right[name]),
-                certified=judge.shares(certified[name]) if certified else None,
-                curve=judge.curve(right[name], held[name].radii, radii),
-                classes=judge.classes(right[name], certified.get(name)),
-            )
-            for name in held
-        },
-        confusion=judge.confusion(held[first].labels),
-        gains={
-            name: Gains(
-                judge.gain(right[first], right[name]),
-                judge.gain(certified[first], certified[name]) if certified else None,
-            )
-            for name in others
-        },
-        tuned=tuned,
-        verdicts=_verdicts(right[first], held[first].sure),
-    )
+    if isinstance(noise, np.ndarray) and noise.ndim:
+        noise = noise[rows]
+    judge = replace(judge, y=judge.y[rows], fold=judge.fold[rows], rows=rows)
+    shared = {
+        "folds": len(done),
+        "interrupted": len(done) < len(splits),
+        "measure": judge.measure,
+        "tuned": tuned,
+    }
+    return judge.evaluation(held, noise, shared)
 
 
 @dataclass(frozen=True)
-class _Judge:
-    """The classes of rows, and the folds that leave them out."""
+class Judge(ABC):
+    """The labels of rows, and the folds that leave them out; how models are scored."""
 
+    options: FitOptions
+    prepared: PreparedRows
     y: np.ndarray
     fold: np.ndarray
-    balanced: bool  # whether every class counts the same
+    rows: np.ndarray  # their numbers among those prepared
+
+    @property
+    def measure(self) -> str:
+        """What models are judged by."""
+        return measure(self.options)
 
     @property
     def group(self) -> np.ndarray:
-        """The class that each row counts for; one for all in plain accuracy."""
+        """The class that each row counts for; one for all but in balanced accuracy."""
+        return np.zeros(len(self.y), dtype=int)
+
+    @abstractmethod
+    def scores(self, answers: FoldAnswers, radius=None) -> np.ndarray:
+        """Of every row, as measured or under the worst noise of a radius."""
+
+    @abstractmethod
+    def evaluation(self, held: dict[str, FoldAnswers], noise, shared: dict):
+        """All that is found, `shared` with whatever is judged."""
+
+    def gains(self, held: dict[str, FoldAnswers], noise) -> dict[str, tuple]:
+        """Of the first model over the others, as measured and under the noise."""
+        first, *others = held
+
+        def gain(name: str, radius=None) -> Gain:
+            own, other = (self.scores(held[one], radius) for one in (first, name))
+            return paired_gain(own, other, self.fold, self.group)
+
+        return {
+            name: (gain(name), None if noise is None else gain(name, noise))
+            for name in others
+        }
+
+    def means(self, scores: np.ndarray) -> FoldMeans:
+        """Of scores, in each fold."""
+        each = shares(scores, self.fold, self.group)
+        return FoldMeans(float(each.mean()), float(each.std(ddof=1)), each.tolist())
+
+    def curve(self, answers: FoldAnswers, radii: np.ndarray) -> NoiseCurve:
+        """Scores under the worst noise, over radii."""
+        drawn = np.array(
+            [shares(self.scores(answers, r), self.fold, self.group) for r in radii]
+        )
+        ends = (drawn.mean(axis=1), drawn.min(axis=1), drawn.max(axis=1))
+        return NoiseCurve(*(end.tolist() for end in ends))
+
+
+class ClassJudge(Judge):
+    """A score is whether the class is right."""
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every class counts the same."""
+        return self.options.class_weight is not None
+
+    @property
+    def group(self) -> np.ndarray:
         if not self.balanced:
-            return np.zeros(len(self.y), dtype=int)
+            return super().group
         return np.unique(self.y, return_inverse=True)[1]
 
-    def gain(self, own: np.ndarray, other: np.ndarray) -> Gain:
-        return paired_gain(own, other, self.fold, self.group)
+    def scores(self, answers: FoldAnswers, radius=None) -> np.ndarray:
+        right = answers.labels == self.y
+        return right if radius is None else certain(right, answers.radii, radius)
 
-    def shares(self, right: np.ndarray) -> FoldShares:
-        """Of rows that are right, in each fold."""
-        each = shares(right, self.fold, self.group)
-        return FoldShares(float(each.mean()), float(each.std(ddof=1)), each.tolist())
+    def evaluation(self, held, noise, shared):
+        first, *_ = held
+        counts = np.unique(self.y, return_counts=True)[1]
+        share = 1 / len(counts) if self.balanced else counts.max() / counts.sum()
+        radii = None
+        if noise is not None:
+            every = np.concatenate([own.radii for own in held.values()])
+            radii = curve_radii(every, float(np.median(noise)))
 
-    def curve(
-        self, right: np.ndarray, reach: np.ndarray | None, radii: np.ndarray | None
-    ) -> AccuracyCurve | None:
-        """Certified accuracy over radii."""
-        if reach is None or radii is None:
-            return None
-        hits, group = (certain(right, reach, radius) for radius in radii), self.group
-        drawn = np.array([shares(hit, self.fold, group) for hit in hits])
-        ends = (drawn.mean(axis=1), drawn.min(axis=1), drawn.max(axis=1))
-        return AccuracyCurve(*(end.tolist() for end in ends))
+        def judged(own: FoldAnswers) -> Accuracies:
+            right = self.scores(own)
+            sure = None if noise is None else self.scores(own, noise)
+            return Accuracies(
+                accuracy=self.means(right),
+                certified=None if sure is None else self.means(sure),
+                curve=None if radii is None else self.curve(own, radii),
+                classes=self._classes(right, sure),
+            )
 
-    def classes(
+        return ClassEvaluation(
+            **shared,
+            radii=None if radii is None else radii.tolist(),
+            majority=float(share),
+            models={name: judged(own) for name, own in held.items()},
+            confusion=self._confusion(held[first].labels),
+            gains={n: Gains(*gains) for n, gains in self.gains(held, noise).items()},
+            verdicts=_verdicts(self.scores(held[first]), held[first].sure),
+        )
+
+    def _classes(
         self, right: np.ndarray, sure: np.ndarray | None
     ) -> dict[str, ClassAccuracy]:
         """Shares within every class."""
@@ -262,7 +337,7 @@ class _Judge:
             found[str(label)] = ClassAccuracy(float(right[own].mean()), safe)
         return found
 
-    def confusion(self, labels: np.ndarray) -> dict[str, dict[str, int]]:
+    def _confusion(self, labels: np.ndarray) -> dict[str, dict[str, int]]:
         """Rows by their class, and within it by the class predicted."""
         classes, given = np.unique(self.y, return_inverse=True)
         names, k = [str(label) for label in classes.tolist()], len(classes)
@@ -272,6 +347,81 @@ class _Judge:
             name: dict(zip(names, own, strict=True))
             for name, own in zip(names, counts, strict=True)
         }
+
+
+class NumberJudge(Judge):
+    """A score is the error: the distance, or the pinball loss of other quantiles."""
+
+    def scores(self, answers: FoldAnswers, radius=None) -> np.ndarray:
+        residuals = self.y - answers.labels
+        if radius is None:
+            return losses(residuals, self.options)
+        down, up = np.reshape(radius, (-1, 1)).T * answers.moves.T
+        ends = (losses(residuals - move, self.options) for move in (down, up))
+        return np.maximum(*ends)
+
+    def evaluation(self, held, noise, shared):
+        own, radii = next(iter(held.values())), None
+        if noise is None or not np.any(noise):
+            noise = None
+        else:
+            radii = np.linspace(0, 3 * float(np.median(noise)), RADII)
+
+        def judged(one: FoldAnswers) -> Errors:
+            worst = None if noise is None else self.means(self.scores(one, noise))
+            curve = None if radii is None else self.curve(one, radii)
+            return Errors(self.means(self.scores(one)), worst, curve)
+
+        return NumberEvaluation(
+            **shared,
+            radii=None if radii is None else radii.tolist(),
+            models={name: judged(one) for name, one in held.items()},
+            gains={
+                name: ErrorGains(*gains)
+                for name, gains in self.gains(held, noise).items()
+            },
+            coverage=self._coverage(own),
+            residuals=self._residuals(own),
+        )
+
+    def _coverage(self, own: FoldAnswers) -> list[Coverage]:
+        """Of intervals, by thirds of their width, or of the rows below predictions."""
+        residuals = self.y - own.labels
+        if own.sizes is None:
+            pairs = [(self.options.quantile, residuals <= 0)]
+            order = own.labels
+        else:
+            held = np.abs(residuals)[:, None] <= own.sizes
+            known = np.flatnonzero(~np.isnan(own.sizes).any(axis=0)).tolist()
+            pairs = [(COVERAGES[k], held[:, k]) for k in known]
+            order = own.sizes[:, 0]
+        thirds = np.array_split(np.argsort(order, kind="stable"), 3)
+        return [
+            Coverage(
+                stated=stated,
+                observed=float(hit.mean()),
+                error=float(np.sqrt(hit.var() / len(hit))),
+                thirds=[float(hit[third].mean()) for third in thirds if third.size],
+            )
+            for stated, hit in pairs
+        ]
+
+    def _residuals(self, own: FoldAnswers) -> Residuals:
+        """Of all rows, or of so many as can be drawn."""
+        rows = np.arange(len(self.y))
+        if len(rows) > _DRAWN:
+            order = np.random.default_rng(self.options.seed).permutation(rows)
+            rows = np.sort(order[:_DRAWN])
+        numbers = self.prepared.kept[self.rows[rows]] + 1
+        said = own.labels[rows]
+        residuals = self.y[rows] - said
+        return Residuals(numbers.tolist(), said.tolist(), residuals.tolist())
+
+
+def judge_of(options: FitOptions, rows: PreparedRows, fold: np.ndarray) -> Judge:
+    """What scores models on rows that these folds leave out."""
+    kind = NumberJudge if options.numbers else ClassJudge
+    return kind(options, rows, rows.y, fold, np.arange(len(rows.y)))
 
 
 def _verdicts(
@@ -288,7 +438,7 @@ def _verdicts(
 
 
 def asks_for_more(options: FitOptions, given: Uncertainty) -> bool:
-    """Whether more is asked for than an ordinary SVM, with or without tuning of C."""
+    """Whether more is asked for than an ordinary model, with or without tuning of C."""
     noisy = np.any(np.asarray(given.radius) > 0) and any(given.factors)
     return bool(noisy) or any(options.norm_penalty) or bool(options.ramp)
 
@@ -346,12 +496,16 @@ def tuned_Cs(
 
 
 def _sampled(y: np.ndarray, fold: np.ndarray, seed: int) -> np.ndarray:
-    """Row numbers: all, or of each class in each fold the same share, at least one."""
+    """Row numbers: all, or of each class in each fold the same share, at least one.
+
+    Numbers are of one class.
+    """
     share = _SAMPLED / len(y)
     if share >= 1:
         return np.arange(len(y))
     order = np.random.default_rng(seed).permutation(len(y))
-    number = np.unique(y, return_inverse=True)[1]
+    numbers = y.dtype.kind == "f"
+    number = np.zeros(len(y), int) if numbers else np.unique(y, return_inverse=True)[1]
     cell = (number * (int(fold.max()) + 1) + fold)[order]
     parts = (order[cell == one] for one in np.unique(cell))
     return np.sort(np.concatenate([p[: int(np.ceil(share * len(p)))] for p in parts]))
@@ -365,7 +519,7 @@ def _taken(bars: ErrorBars | None, rows: np.ndarray) -> ErrorBars | None:
 
 
 def shares(right: np.ndarray, fold: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Of rows that are right, in each fold: the mean over the groups of their shares.
+    """Of scores of rows, in each fold: the mean over the groups of their means.
 
     `group` and `fold` number those of each row from 0; every fold has rows of each.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import sys
 import time
@@ -27,12 +28,15 @@ from wideberth.cli.population import evaluate_measured, fit_measured, misfit_of
 from wideberth.cli.prepare import Columns, PreparedRows
 from wideberth.cli.result import (
     Choice,
+    ClassEvaluation,
     DataSource,
-    Evaluation,
     FitRequest,
     FitResult,
+    LineFacts,
     NoiseFacts,
+    NumberEvaluation,
     Origin,
+    Slope,
     Suspects,
     as_json,
 )
@@ -40,6 +44,7 @@ from wideberth.cli.tables import Opened
 from wideberth.cli.training import fit_model
 from wideberth.cli.uncertainty import Uncertainty, data_in_pieces, training_data
 from wideberth.data.errors import counted
+from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.report.environment import machine, versions
@@ -78,10 +83,10 @@ def run(options: FitOptions, opened: Opened) -> int:
         for advice in result.warnings:
             output.warn(advice.text)
     if result.interrupted:
-        told = "there is no accuracy, as no two folds were done"
+        told = "it was judged on no rows left out, as no two folds were done"
         if result.evaluation is not None:
             told = (
-                f"accuracies are of the {result.evaluation.folds} folds that were done"
+                f"it was judged on the {result.evaluation.folds} folds that were done"
             )
         output.warn(f"interrupted. The model is kept; {told}.")
         return 130
@@ -100,7 +105,7 @@ def fit(
     trained = given.chosen(choice)
     found = describe_rows(options, rows, given, trained, model, choice, seconds)
     evaluation, interrupted = _evaluate(options, rows, given, trained, progress)
-    facts = describe_model(model, rows.columns)
+    facts = describe_model(options, model, rows, given, found)
     source = DataSource(
         name=opened.reader.name,
         format=opened.reader.kind,
@@ -144,11 +149,13 @@ def _read(
 ) -> tuple[FitOptions, PreparedRows, Uncertainty]:
     """The rows, at once or in pieces, and what is known of their errors."""
     if (memory := options.memory) is None:
-        return options, *training_data(opened)
-    progress.show(f"reading {options.data}")
-    # Rows that lack values are refused in pieces, and no fold is taken out.
-    options = replace(options, missing="error", folds=0)
-    return options, *data_in_pieces(opened, memory)
+        rows, given = training_data(opened)
+    else:
+        progress.show(f"reading {options.data}")
+        # Rows that lack values are refused in pieces, and no fold is taken out.
+        options = replace(options, missing="error", folds=0)
+        rows, given = data_in_pieces(opened, memory)
+    return options.for_numbers(rows.numbers), rows, given
 
 
 def _train(
@@ -156,10 +163,10 @@ def _train(
     rows: PreparedRows,
     given: Uncertainty,
     progress: output.Progress,
-) -> tuple[RobustPipeline | MeasuredSVC, Choice | None, list[str]]:
+) -> tuple[RobustPipeline | MeasuredSVC | MeasuredRegressor, Choice | None, list[str]]:
     """The model, the choice that was made by cross-validation, what solvers noted."""
     if options.measured:
-        return fit_measured(options, given, rows.X, rows.y, given.cells, rows.weights)
+        return fit_measured(options, given, rows.X, rows.y, rows.weights)
     return fit_model(
         *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
         verbose=options.memory is not None and progress.on,
@@ -172,7 +179,7 @@ def _evaluate(
     given: Uncertainty,
     trained: Uncertainty,
     progress: output.Progress,
-) -> tuple[Evaluation | None, bool]:
+) -> tuple[ClassEvaluation | NumberEvaluation | None, bool]:
     """How well the model does on rows held out, and whether that was interrupted.
 
     There is a model by now, and it is kept.
@@ -214,16 +221,26 @@ def _in_words(
 ) -> Iterator[tuple[str, str | TextTable]]:
     """Headings, and what there is to say: text, or a table."""
     data, training, said = result.data, result.training, result.verdicts
+    line, features = result.model.line, counted(len(data.features), "feature")
+    used = f"{data.rows_used} of {counted(data.rows_read, 'row')} used"
     yield "verdict", f"{result.worth.verdict} {result.worth.detail}".strip()
-    yield (
-        "data",
-        f"{data.target}: {len(data.classes)} classes from "
-        f"{counted(len(data.features), 'feature')}, {data.rows_used} of "
-        f"{counted(data.rows_read, 'row')} used",
-    )
+    what = f"{len(data.classes)} classes"
+    if line is not None:
+        what = "numbers" if line.slopes else _tell_quantile(line)
+    yield "data", f"{data.target}: {what} from {features}, {used}"
+    if data.task_story:
+        kind = "numbers" if line is not None else "classes"
+        yield "task", f"{kind}: {data.task_story}"
     if (found := result.evaluation) is not None:
-        yield "accuracy", _compared(found, result.uncertainty)
+        heading = "accuracy" if line is None else "error"
+        yield heading, _compared(found, result.uncertainty)
         yield "", _how_compared(found, result.uncertainty)
+        if isinstance(found, NumberEvaluation):
+            yield from _tell_coverage(found, line)
+    if line is not None and line.slopes:
+        yield "slopes", _slopes(line.slopes)
+        if (more := len(line.slopes) - _LISTED) > 0:
+            yield "", f"and {more} more, all in the report"
     if result.choice is not None:
         yield "chosen", _tell_choice(result.choice)
     if said is not None:
@@ -247,38 +264,92 @@ def _in_words(
             yield "", f"and {more} more{where}"
         problems = training.problems
         yield "left out", f"{tell_left_out(problems)}, until {tell_ending(problems)}"
-    gap = output.small_share(training.relative_gap)
-    yield "optimum", f"proven to {gap} of the objective{among}"
+    if training.problems:
+        gap = output.small_share(training.relative_gap)
+        yield "optimum", f"proven to {gap} of the objective{among}"
     if options.out:
         yield "model", options.out
     if options.report:
         yield "report", options.report
 
 
-def _compared(found: Evaluation, noise: NoiseFacts) -> TextTable:
-    """Accuracies of all models, and what this one is ahead of each."""
-    kinds = {"accuracy": "as measured", "certified": "worst noise"}
+def _tell_quantile(line: LineFacts) -> str:
+    if line.quantile == 0.5:
+        return "the median of numbers"
+    return f"the quantile {line.quantile:g} of numbers"
+
+
+def _tell_coverage(
+    found: NumberEvaluation, line: LineFacts | None
+) -> Iterator[tuple[str, str | TextTable]]:
+    """What share of the rows lies where it was stated to."""
+    if line is None or not line.slopes:
+        for one in found.coverage:
+            below, of = output.percent(one.observed), output.percent(one.stated)
+            told = f"{below} of the numbers are below the prediction, of {of} stated"
+            yield "", told
+    elif found.coverage:
+        stated = [f"{100 * one.stated:g} %" for one in found.coverage]
+        observed = [output.percent(one.observed) for one in found.coverage]
+        yield "intervals", TextTable(["stated", *stated], [["hold", *observed]])
+
+
+def _slopes(slopes: dict[str, Slope]) -> TextTable:
+    """Slopes of true features, the surest first, and those that ignore errors."""
+    order = sorted(slopes, key=lambda name: -_firmness(slopes[name]))
+    rows = [
+        [
+            name,
+            " ± ".join(output.with_error(slopes[name].value, slopes[name].error)),
+            " ± ".join(
+                output.with_error(
+                    slopes[name].ignoring_errors, slopes[name].ignoring_error
+                )
+            ),
+        ]
+        for name in order[:_LISTED]
+    ]
+    return TextTable(["", "slope", "ignoring errors"], rows)
+
+
+def _firmness(slope: Slope) -> float:
+    return abs(slope.value) / slope.error if slope.error > 0 else 0.0
+
+
+def _compared(
+    found: ClassEvaluation | NumberEvaluation, noise: NoiseFacts
+) -> TextTable:
+    """Scores of all models, and what this one is ahead of each."""
+    kinds = dict(zip(found.kinds, ("as measured", "worst noise"), strict=True))
     if noise.asked is None:
-        del kinds["certified"]
-    called = found.called
-    narrow = (name.removeprefix("ordinary ") for name in called.values())
-    headings, columns = [""], [[*narrow, "guessing"]]
-    guess = output.percent(found.majority).removesuffix(" %")
+        kinds.popitem()
+    called, guess = found.called, []
+    unit, written = 1.0, output.off
+    if isinstance(found, ClassEvaluation):
+        guess = [output.percent(found.majority).removesuffix(" %")]
+        unit, written = 100.0, output.spread
+    names = [re.sub("^ordinary | regression", "", name) for name in called.values()]
+    headings, columns = [""], [[*names, *(["guessing"] if guess else [])]]
     for kind, heading in kinds.items():
-        shares = (getattr(found.models[name], kind) for name in called)
+        scores = (getattr(found.models[name], kind) for name in called)
         headings.append(heading)
-        columns.append([output.spread(s).removesuffix(" %") for s in shares] + [guess])
+        columns.append([written(s).removesuffix(" %") for s in scores] + guess)
         if found.gains:
             gains = (getattr(found.gains.get(name), kind, None) for name in called)
             headings.append("difference")
-            columns.append([output.points(g) if g else "" for g in gains] + [""])
+            told = [output.points(g, unit) if g else "" for g in gains]
+            columns.append(told + [""] * len(guess))
     return TextTable(headings, [list(row) for row in zip(*columns, strict=True)])
 
 
-def _how_compared(found: Evaluation, noise: NoiseFacts) -> str:
-    told = f"{found.measure} in %, {found.folds}-fold cross-validation"
-    if found.gains:
+def _how_compared(found: ClassEvaluation | NumberEvaluation, noise: NoiseFacts) -> str:
+    classes = isinstance(found, ClassEvaluation)
+    unit = " in %" if classes else ""
+    told = f"{found.measure}{unit}, {found.folds}-fold cross-validation"
+    if found.gains and classes:
         told += ", beside ordinary SVMs"
+    elif found.gains:
+        told += "; a difference below 0 is in favour of this model"
     if noise.asked is None:
         return told
     if noise.per_row:
@@ -296,7 +367,8 @@ def _tell_choice(choice: Choice) -> str:
     if len(choice.ramps) > 1 and choice.ramp is not None:
         made["ramp"] = choice.ramp
     told = " and ".join(f"{name} {value:.4g}" for name, value in made.items())
-    about = f"{choice.measure} {output.percent(choice.score)} on rows left out"
+    score = output.scored(choice.score, choice.measure)
+    about = f"{choice.measure} {score} on rows left out"
     return f"{told}: {about}, over {choice.folds} folds"
 
 

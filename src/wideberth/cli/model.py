@@ -34,9 +34,14 @@ class Model:
     origin: dict = field(default_factory=dict)  # command, versions, data
 
     @property
-    def gives_verdicts(self) -> bool:
+    def measured(self) -> bool:
         """Whether it knows rows by their errors and gaps (`--model measured`)."""
-        return isinstance(self.pipeline, MeasuredSVC)
+        return isinstance(self.pipeline, (MeasuredSVC, MeasuredRegressor))
+
+    @property
+    def gives_verdicts(self) -> bool:
+        """Whether it says how certain the class of a row is."""
+        return self.measured and not self.predicts_numbers
 
     @property
     def predicts_numbers(self) -> bool:
@@ -49,7 +54,7 @@ class Model:
     @property
     def fills_gaps(self) -> bool:
         """Whether rows may lack values."""
-        if isinstance(self.pipeline, (MeasuredSVC, MeasuredRegressor)):
+        if self.measured:
             return True
         return any(getattr(step, "fill", False) for _, step in self.pipeline.steps)
 
@@ -58,16 +63,18 @@ class Model:
         """The one radius trained with; None where rows had their own, or none."""
         if isinstance(self.pipeline, MeasuredRegressor):
             return None
-        return classifier_of(self.pipeline).radius_
+        return decider_of(self.pipeline).radius_
 
     @property
     def classes(self) -> np.ndarray:
         """Labels, sorted."""
-        return classifier_of(self.pipeline).classes_
+        return decider_of(self.pipeline).classes_
 
 
-def classifier_of(pipeline: RobustPipeline | MeasuredSVC) -> RobustLinearSVC:
-    """The step that decides."""
+def decider_of(
+    pipeline: RobustPipeline | MeasuredSVC,
+) -> RobustLinearSVC | RobustLinearRegressor:
+    """The step that decides on a class or a number."""
     whole = pipeline.pipeline_ if isinstance(pipeline, MeasuredSVC) else pipeline
     return whole[-1]
 
@@ -188,7 +195,7 @@ def _sound_classes(model: Model) -> bool:
     pipeline, (rows, exact) = model.pipeline, _two_rows(model)
     scores = () if len(model.classes) == 2 else (len(model.classes),)
     sound = (
-        classifier_of(pipeline).intercept_.shape == (scores or (1,))
+        np.shape(decider_of(pipeline).intercept_) == (scores or (1,))
         and pipeline.decision_function(rows, exact).shape == (2, *scores)
         and pipeline.predict(rows, exact).shape == (2,)
     )

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Targets of formats that have a usual place for one.
 _TARGETS = {"libsvm": LABEL, "npz": "y"}
+#: What --task may say.
+_CLASSIFY, _REGRESS = "classify", "regress"
 #: Margin below which a row counts no further, where labels may be wrong.
 _USUAL_RAMP = -1.0
 #: What is written, by the usual ending of its name.
@@ -259,7 +261,11 @@ _HELP = {
     "json": "print the result as JSON, for programs",
     "debug": "show the traceback of an error",
     "data": "CSV, TSV, Parquet, Arrow, LIBSVM, .npz or .npy file, or -",
-    "target": "the class, two or more (LIBSVM: label; .npz: y)",
+    "target": "what to predict: a class or a number (LIBSVM: label; .npz: y)",
+    "task": "classify: the target holds classes; regress: numbers (default: numbers "
+    "where it holds many different ones)",
+    "quantile": "of a number: the share of rows below the prediction (default: 0.5, "
+    "the median)",
     "drop": "leave these out",
     "one_hot": "text: one column of 0 and 1 per category; auto: all text",
     "log": "take logarithms; errors become shares of the value",
@@ -275,7 +281,8 @@ _HELP = {
     "sum; a file: name and scale of each feature (columns name, scale)",
     "errors": "each value by its error, in columns named suffix:_err, prefix:e_, "
     "infix:_err or auto, or in a FILE; then box for tolerances, and absent=exact, "
-    "median, share:0.05 or drop where an error is absent or no error",
+    "median, share:0.05 or drop where an error is absent or no error; with --model "
+    "measured also those of numbers to predict",
     "replicates": "rows with the same entry are measurements of one sample",
     "confidence": "how surely a radius from scales or replicates covers the noise, and "
     "a certain verdict holds (default: 0.95)",
@@ -289,7 +296,7 @@ _HELP = {
     "tol": "relative gap to prove (default: 0.0001)",
     "seed": "of the folds (default: 0)",
     "model": "measured: learn which true values the errors and gaps leave likely, and "
-    "give every row a verdict; a radius then counts posterior deviations",
+    "give every row a verdict (a radius then counts posterior deviations) or interval",
     "suspects": "CSV of all rows that look mislabelled; needs --ramp",
     "score_radius": "choose what is most accurate under the worst noise of this radius",
     "folds": "of the cross-validation (default: 5; 0: none)",
@@ -305,6 +312,8 @@ _HELP = {
     "apply data": "file with the rows, or -",
     "apply errors": "where DATA has its errors, as in fit (default: as in training)",
     "apply confidence": "how surely a certain verdict holds (default: as in training)",
+    "coverage": "share of true numbers that intervals of a model of fit --model "
+    "measured shall hold (default: 0.9)",
     "apply id": "names the rows in the output (default: row)",
     "apply out": "CSV to write (default: print)",
     "apply memory": "never hold more than this, such as 500MB; rows are read a few at "
@@ -376,8 +385,9 @@ class TableOptions:
 
     def _given(self, names: Iterable[str]) -> Iterator[str]:
         """Those of some options that are not as by default, as people write them."""
+        known = self.__dataclass_fields__
         for name in names:
-            if getattr(self, name) != self.__dataclass_fields__[name].default:
+            if name in known and getattr(self, name) != known[name].default:
                 yield f"--{name.replace('_', '-')}"
 
     def _inputs(self) -> Iterator[str]:
@@ -423,6 +433,8 @@ class TrainingOptions(TableOptions):
     )
     replicates: str | None = _option(None, _OFF, "COL")
     confidence: float | None = _option(None, _OFF, "P", type=_share)
+    task: str | None = _option(None, _TRAINING, choices=(_CLASSIFY, _REGRESS))
+    quantile: float = _option(0.5, _TRAINING, "Q", type=_share)
     standardize: bool = _option(False, _TRAINING)
     C: tuple[float, ...] = _option((1.0,), _TRAINING, "X,…", type=_prices)
     norm_penalty: tuple[float, ...] = _option(
@@ -437,6 +449,9 @@ class TrainingOptions(TableOptions):
 
     def _mistakes(self) -> Iterator[str]:
         yield from self._roles()
+        other = _ABOUT_CLASSES if self.numbers else ("quantile",)
+        for option in self._given(other) if self.task else ():
+            yield self._about_another_task(option)
         if self.replicates is not None and self.missing == "median":
             yield "--replicates needs measured values: not with --missing median."
         own = [*self._given(("radius_column", "replicates"))]
@@ -467,6 +482,18 @@ class TrainingOptions(TableOptions):
                 "--confidence asks for the radius that covers the noise, and --radius "
                 "gives one; leave out one of the two."
             )
+
+    def _about_another_task(self, option: str) -> str:
+        """Say that an option does not go with the task."""
+        if self.numbers:
+            return (
+                f"{option} is about classes, and a number is predicted; leave it out, "
+                "or say --task classify."
+            )
+        return (
+            f"{option} is about numbers, and a class is predicted; leave it out, or "
+            "say --task regress."
+        )
 
     def _roles(self) -> Iterator[str]:
         """Columns that are named as two things."""
@@ -499,6 +526,15 @@ class TrainingOptions(TableOptions):
         names = (self.target, self.radius_column, self.replicates, self.id)
         given = [n for n in (*names, self.weight_column) if n is not None]
         return (*given, *self.drop)
+
+    @property
+    def numbers(self) -> bool:
+        """Whether the target holds numbers to predict, not classes."""
+        return self.task == _REGRESS
+
+    def for_numbers(self, numbers: bool) -> Self:
+        """Return these options with the task that the target turned out to be."""
+        return replace(self, task=_REGRESS if numbers else _CLASSIFY)
 
     @property
     def measured(self) -> bool:
@@ -551,7 +587,7 @@ class TrainingOptions(TableOptions):
             return self
         kind = self.read.kind or kind_of(self.data)
         if kind not in _TARGETS:
-            raise UsageError("say which column holds the class: --target COL.")
+            raise UsageError("say which column to predict: --target COL.")
         return replace(self, target=_TARGETS[kind])
 
 
@@ -562,6 +598,13 @@ _WHOLE = (
     *("report", "standardize", "replicates", "one_hot", "suspects", "id"),
     *("log", "limits"),
 )
+#: Options that are about classes.
+_ABOUT_CLASSES = ("ramp", "class_weight", "suspects", "score_radius")
+#: Options that a line through measured numbers has no use for.
+_NO_LINE = (
+    *("quantile", "C", "radius", "weight_column", "one_hot", "confidence"),
+    *("standardize",),
+)
 #: Options that say otherwise than by standard errors how far rows may be off, or how
 #: exactly to train, which is settled there.
 _NOT_MEASURED = (
@@ -571,8 +614,9 @@ _NOT_MEASURED = (
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(TrainingOptions):
-    """Train a linear classifier that expects its features to be off, and prove how good
-    it is. Every column of DATA is a feature except the target and those named below.
+    """Train a linear model that expects its features to be off, and prove how good it
+    is: a classifier, or a regression where the target holds numbers. Every column of
+    DATA is a feature except the target and those named below.
     Several values with commas between them (--radius, --C, --norm-penalty, --ramp) mean
     that one of them is chosen by cross-validation.
     """
@@ -633,6 +677,13 @@ class FitOptions(TrainingOptions):
                     f"--model measured does not go with {option}: it knows values by "
                     "their standard errors, --errors. Leave out one of the two."
                 )
+        if self.measured and self.numbers:
+            for option in self._given(_NO_LINE):
+                drop = ", and such columns with --drop" if "one" in option else ""
+                yield (
+                    f"--model measured fits numbers by likelihood, in which {option} "
+                    f"has no place; leave it out{drop}."
+                )
         if self.memory is None:
             return
         for option in self._given(_WHOLE):
@@ -660,7 +711,10 @@ class FitOptions(TrainingOptions):
         return not (any(self._given(others)) or self.radius.std)
 
     def ordinary(self, C: float = 1.0, score_radius: float | None = None) -> Self:
-        """The same for an ordinary SVM with this C, or for choosing one by a score."""
+        """The same for a model that trusts every value and label, with this C.
+
+        Or for choosing one by a score.
+        """
         return replace(
             self,
             C=() if score_radius is not None else (C,),
@@ -738,7 +792,8 @@ class ApplyOptions(TableOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class PredictOptions(ApplyOptions):
-    """Predict the class of every row of DATA with a model that `wideberth fit` wrote.
+    """Predict the class or number of every row of DATA with a model that
+    `wideberth fit` wrote.
 
     Columns are found by name, in whatever order; further ones are ignored. The output
     is a CSV with one line per row of DATA, in its order. Rows that lack a value the
@@ -747,10 +802,14 @@ class PredictOptions(ApplyOptions):
     A model of fit --model measured gives a verdict from the errors and gaps of the row:
     margin, spread, chance of the other side, certain or doubtful, and which value to
     measure again.
+
+    A model of numbers also writes from where to where (low, high). A robust one: how
+    far the prediction moves within the noise trained with, exactly. A measured one: an
+    interval that holds the true number with the probability --coverage.
     """
 
     command = "predict"
-    summary = "predict the class of every row of a table"
+    summary = "predict the class or number of every row of a table"
     epilog = f"""\
 examples:
   wideberth predict model.wideberth new.csv > predictions.csv
@@ -759,6 +818,7 @@ examples:
 {_EXIT_CODES}"""
 
     scores: bool = _option(False, _RESULTS)
+    coverage: float | None = _option(None, _OFF, "P", type=_share)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -774,6 +834,8 @@ class CertifyOptions(ApplyOptions):
     what the same column of DATA says; without such a column name another, or radii with
     --at. A model of fit --model measured gives verdicts, as in predict, and how many of
     those that are certain are right.
+
+    Models of numbers have no class to lose: `predict` writes their ranges.
     """
 
     command = "certify"
@@ -858,7 +920,7 @@ def parse(arguments: Sequence[str] | None) -> Any:
 
     root = _Parser(
         prog="wideberth",
-        description="Linear classifiers that stay right when features are noisy.\n"
+        description="Linear models that stay right when features are noisy.\n"
         "`wideberth COMMAND --help` explains each command.",
         epilog=f"""\
 examples:

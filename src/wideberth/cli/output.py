@@ -12,6 +12,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,11 +21,17 @@ from pathlib import Path
 from typing import IO, Literal
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.result import FoldShares, Gain
+from wideberth.cli.result import FoldMeans, Gain
 from wideberth.data.files import Staged, uninterrupted
 
+#: Characters of a line of text on the terminal; tables may need more.
+_WIDTH = 88
 #: Bytes of a table that wait in memory until all of it is there (a choice).
 _SMALL = 1 << 24
+#: Sizes of numbers that are written without a power of ten (a choice).
+_PLAIN = 1e-4, 1e7
+#: Most digits behind the point that are written to show an error (a choice).
+_DIGITS = 8
 #: What is written to a file: text, bytes, or a stream of them.
 Content = str | bytes | IO[bytes]
 
@@ -238,9 +245,13 @@ def aligned(lines: Iterable[tuple[str, str | TextTable]]) -> str:
     grid.add_column(min_width=9, no_wrap=True)
     grid.add_column()
     for heading, told in lines:
-        grid.add_row(heading, Text(told) if isinstance(told, str) else columns(told))
+        if isinstance(told, str):
+            lines_of = textwrap.wrap(told, _WIDTH - 11, break_on_hyphens=False)
+            grid.add_row(heading, Text("\n".join(lines_of)))
+        else:
+            grid.add_row(heading, columns(told))
     stream = io.StringIO()
-    Console(file=stream, width=88, color_system=None).print(grid)
+    Console(file=stream, width=2 * _WIDTH, color_system=None).print(grid)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
@@ -328,23 +339,41 @@ def with_minus(text: str) -> str:
 def with_error(value: float, error: float, sign: str = "") -> tuple[str, str]:
     """Write a value and its error, both to the second significant digit of the error.
 
-    An error of 0 is exact and written so. `sign` is "+" where a plus sign is wanted.
+    An error of 0 is exact and written so, and NaN is unknown. `sign` is "+" where a
+    plus sign is wanted.
     """
     if error == 0:
         return with_minus(f"{value:{sign}.4g}"), "0"
+    if not math.isfinite(error):
+        return with_minus(f"{value:{sign}.4g}"), "unknown"
+    size = max(abs(value), error)
+    if size < _PLAIN[0] or size >= _PLAIN[1]:
+        return with_minus(f"{value:{sign}.4g}"), f"{error:.2g}"
     digits = max(0, 1 - int(f"{error:.1e}".partition("e")[2]))
+    if digits > _DIGITS:
+        return with_minus(f"{value:{sign}.4g}"), f"{error:.1e}"
     rounded = round(value, digits) + 0.0  # no −0.0
     return with_minus(f"{rounded:{sign}.{digits}f}"), f"{error:.{digits}f}"
 
 
-def points(gain: Gain) -> str:
-    """Write a gain with its standard error, in percentage points."""
-    return " ± ".join(with_error(100 * gain.mean, 100 * gain.error, "+"))
+def points(gain: Gain, unit: float = 100) -> str:
+    """Write a gain with its standard error, in percentage points or another unit."""
+    return " ± ".join(with_error(unit * gain.mean, unit * gain.error, "+"))
 
 
-def spread(shares: FoldShares) -> str:
+def spread(means: FoldMeans) -> str:
     """Write the mean of shares over folds with their standard deviation."""
-    return " ± ".join(with_error(100 * shares.mean, 100 * shares.std)) + " %"
+    return " ± ".join(with_error(100 * means.mean, 100 * means.std)) + " %"
+
+
+def off(means: FoldMeans) -> str:
+    """Write the mean of errors over folds with their standard deviation."""
+    return " ± ".join(with_error(means.mean, means.std))
+
+
+def scored(value: float, measure: str) -> str:
+    """Write an accuracy or an error."""
+    return percent(value) if measure.endswith("accuracy") else number(value)
 
 
 def whole(value: int) -> str:

@@ -11,7 +11,15 @@ from markupsafe import Markup, escape
 from wideberth.cli import output
 from wideberth.cli.advice import count_suspects, tell_ending, tell_left_out
 from wideberth.cli.output import number, percent, whole
-from wideberth.cli.result import Choice, Evaluation, FitResult, NoiseFacts, ProblemFacts
+from wideberth.cli.result import (
+    Choice,
+    ClassEvaluation,
+    FitResult,
+    LineFacts,
+    NoiseFacts,
+    NumberEvaluation,
+    ProblemFacts,
+)
 from wideberth.data.errors import counted, listed
 from wideberth.report.page import (
     MARKERS,
@@ -29,7 +37,7 @@ _SHOWN = 25
 #: Number of features beyond which the page leaves them out, lest it grow unwieldy.
 _FOLDED = 1000
 #: Number of the colour, and the line, of each model in turn.
-_LINES = ((1, "-"), (3, "--"), (4, ":"))
+_LINES = ((1, "-"), (3, "--"), (4, ":"), (6, "-."))
 _MISSING = {
     "drop": "rows with one are left out",
     "median": "filled in with the median of the column",
@@ -41,6 +49,7 @@ _MISSING = {
 def fit_page(result: FitResult) -> str:
     """Return the whole document."""
     found, model = result.evaluation, result.model
+    kind = "regression" if model.line else "classifier"
     effects = model.effects(result.data.spread)
     kept = [name for name in effects if name not in {*model.left_out}]
     order = sorted(kept, key=lambda name: -max(map(abs, effects[name])))
@@ -50,6 +59,9 @@ def fit_page(result: FitResult) -> str:
         "whole": whole,
         "points": output.points,
         "spread": output.spread,
+        "off": output.off,
+        "with_error": lambda value, error: " ± ".join(output.with_error(value, error)),
+        "scored": output.scored,
         "small_share": output.small_share,
         "options": _with_options,
         "tell_left_out": tell_left_out,
@@ -62,20 +74,23 @@ def fit_page(result: FitResult) -> str:
         __package__,
         "page.html",
         filters,
-        title=f"A classifier of {result.data.target}",
+        title=f"A {kind} of {result.data.target}",
         result=result,
         shown=_SHOWN,
         folded_at=_FOLDED,
         infinite=math.inf,
         limit=_limit,
-        critical=_critical(result.training.problems, result.uncertainty),
+        critical=_critical(result),
+        residual_plot=_residuals(found)
+        if isinstance(found, NumberEvaluation)
+        else None,
         curves=found and _noise_curves(found, result.uncertainty),
         choice_curves=result.choice and _choice_curves(result.choice),
         chosen=result.choice and _chosen(result.choice),
         effects=effects,
         order=order,
         largest=max((abs(e) for own in effects.values() for e in own), default=0.0),
-        weight_headings=_weight_headings(model.scores_for),
+        weight_headings=_weight_headings(model.scores_for, model.line),
         asked_for=_asked(result),
         data_facts=_data(result),
         origin=_origin(result),
@@ -94,7 +109,15 @@ def _with_options(text: str) -> Markup:
 def _asked(result: FitResult) -> list[tuple[str, str]]:
     asked, noise, model = result.request, result.uncertainty, result.model
     features = counted(len(result.data.features), "feature")
-    pairs = [("Predict", f"{result.data.target} from {features}")]
+    target = result.data.target
+    if model.line is not None and model.C is not None:
+        q = model.line.quantile
+        what = "median" if q == 0.5 else f"quantile {q:g}"
+        target = f"the {what} of {target}"
+    pairs = [("Predict", f"{target} from {features}")]
+    if result.data.task_story:
+        kind = "classes" if model.line is None else "numbers"
+        pairs.append((f"Taken for {kind}", result.data.task_story))
     pairs.append(("Noise", noise.story))
     if noise.per_row:
         ends = f"from {number(noise.smallest)} to {number(noise.largest)}"
@@ -102,7 +125,13 @@ def _asked(result: FitResult) -> list[tuple[str, str]]:
             "" if noise.median is None else f", half of them below {noise.median:.4g}"
         )
         pairs.append(("Radii of the rows", ends + half))
-    pairs.append(("C, the price of errors", f"{number(model.C)} ({asked.C_from})"))
+    if model.C is not None:
+        about = f"{number(model.C)} ({asked.C_from})"
+        if model.line is not None and model.line.scale is not None:
+            about += (
+                f", in units of {number(model.line.scale)}, the scatter of the target"
+            )
+        pairs.append(("C, the price of errors", about))
     if model.norm_penalty > 0:
         price = number(model.norm_penalty)
         pairs.append(("Norm penalty, the price of weights", price))
@@ -110,11 +139,11 @@ def _asked(result: FitResult) -> list[tuple[str, str]]:
         level = number(model.ramp)
         about = f"may be wrong: a row whose margin is below {level} counts no further"
         pairs.append(("Labels", about))
-    scaled = asked.standardize or result.verdicts is not None
+    scaled = asked.standardize or result.measured
     pairs += [
         ("Features", "standardised for training" if scaled else "as given"),
         ("Missing values", _MISSING[asked.missing]),
-        ("Classes", asked.weights),
+        ("Classes" if model.line is None else "Rows", asked.weights),
     ]
     if asked.dropped:
         pairs.append(("Columns left out", ", ".join(asked.dropped)))
@@ -127,11 +156,19 @@ def _data(result: FitResult) -> list[tuple[str, str]]:
     pairs = [
         ("Source", result.source.name),
         ("Rows read", whole(data.rows_read)),
-        ("Rows without a label", whole(data.rows_without_label)),
+        (
+            f"Rows without a {'target' if data.numbers else 'label'}",
+            whole(data.rows_without_label),
+        ),
         ("Rows left out, values missing", whole(data.rows_dropped)),
         ("Rows used", whole(data.rows_used)),
         ("Missing values", ", ".join(holes) if holes else "none"),
     ]
+    if (own := data.numbers) is not None:
+        about = f"{number(own.min)} to {number(own.max)}, mean {number(own.mean)}"
+        pairs.append(("Target", f"{about}, standard deviation {number(own.std)}"))
+        if own.error is not None:
+            pairs.append(("Errors of the target, median", number(own.error)))
     if noise.samples is not None:
         once = noise.samples_measured_once
         about = f"{noise.samples} from {noise.readings} measurements"
@@ -150,9 +187,10 @@ def _origin(result: FitResult) -> list[tuple[str, object]]:
     ]
 
 
-def _weight_headings(labels: list[str]) -> list[str]:
+def _weight_headings(labels: list[str], line: LineFacts | None) -> list[str]:
     if len(labels) == 1:
-        return ["feature", "weight", "per std", "effect"]
+        plain = ["weight without noise"] if line and line.plain else []
+        return ["feature", "weight", "per std", "effect", *plain]
     pairs = ((f"weight, {label}", f"per std, {label}") for label in labels)
     return ["feature", *(heading for pair in pairs for heading in pair)]
 
@@ -176,12 +214,21 @@ def _chosen(choice: Choice) -> list[str]:
 # -- sentences -------------------------------------------------------------------------
 
 
-def _critical(problems: list[ProblemFacts], noise: NoiseFacts) -> str:
+def _critical(result: FitResult) -> str:
     """Say what the critical radius is, of the class that is lost first."""
+    problems, noise = result.training.problems, result.uncertainty
+    numbers = result.model.line is not None
     known = [(one, one.limits) for one in problems if one.limits is not None]
     if len(known) < len(problems):
         return ""
     lost = [(one, limits) for one, limits in known if limits[1] < math.inf]
+    if not problems:
+        return ""
+    if not lost and numbers:
+        return (
+            "There is none: features without noise go with the number, however large "
+            "the noise of the others is."
+        )
     if not lost:
         return (
             "There is none: features without noise tell the classes apart, however "
@@ -194,9 +241,10 @@ def _critical(problems: list[ProblemFacts], noise: NoiseFacts) -> str:
     where = f"is {_limit(first, noise)[0]} {noise.unit}"
     if first.critical_factor is not None and not noise.per_row:
         where += f", {_between(limits)} times the radius trained with"
+    what = "goes with the number" if numbers else "separates the classes"
     return (
-        f"{of} {where}. Noise of that size covers all that separates the classes, and "
-        "the best model ignores the features. A radius should stay well below."
+        f"{of} {where}. Noise of that size covers all that {what}, and the best model "
+        "ignores the features. A radius should stay well below."
     )
 
 
@@ -227,12 +275,15 @@ def _figure(name, title, caption, draw, label, legend) -> Figure:
     return Figure(name, title, caption, [panel], legend, wide=True)
 
 
-def _noise_curves(found: Evaluation, noise: NoiseFacts) -> Figure | None:
-    """Certified accuracies over the radius; None where nothing is certified."""
+def _noise_curves(
+    found: ClassEvaluation | NumberEvaluation, noise: NoiseFacts
+) -> Figure | None:
+    """Scores under worst noise over the radius; None where there is no noise."""
     radii, names = found.radii, list(found.called.values())
     curves = [model.curve for model in found.models.values() if model.curve is not None]
     if radii is None:
         return None
+    classes = isinstance(found, ClassEvaluation)
 
     def draw(axes) -> None:
         for (k, style), curve in zip(_LINES, curves, strict=False):
@@ -241,35 +292,69 @@ def _noise_curves(found: Evaluation, noise: NoiseFacts) -> Figure | None:
                 band = {"color": colour, "alpha": 0.15, "lw": 0}
                 axes.fill_between(radii, curve.low, curve.high, **band)
             axes.plot(radii, curve.mean, color=colour, ls=style)
-        axes.axhline(found.majority, color=TEXT, lw=0.8, ls=":")
+        if isinstance(found, ClassEvaluation):
+            axes.axhline(found.majority, color=TEXT, lw=0.8, ls=":")
         if noise.asked:
             axes.axvline(noise.asked, color=TEXT, lw=0.8)
         axes.set(
             xlabel=f"radius of the worst noise, {noise.unit}",
             ylabel=f"{found.measure} whatever the noise",
             xlim=(0, radii[-1]),
-            ylim=(0, 1.02),
         )
+        if classes:
+            axes.set(ylim=(0, 1.02))
 
     upright = (
         "the median radius of the rows" if noise.per_row else "the radius asked for"
     )
-    upright = f"The upright line is {upright}, and the" if noise.asked else "The"
-    caption = (
-        "The share of unseen rows that stay right under every change of that size"
-        f"{', in the mean over the classes' if found.balanced else ''}. The band spans "
-        f"the folds of this model. {upright} dotted line is what always naming the "
-        f"{'same' if found.balanced else 'most common'} class achieves."
-    )
+    upright = f"The upright line is {upright}" if noise.asked else ""
+    if isinstance(found, ClassEvaluation):
+        over = ", in the mean over the classes" if found.balanced else ""
+        always = "same" if found.balanced else "most common"
+        caption = (
+            f"The share of unseen rows that stay right under every change of that size"
+            f"{over}. The band spans the folds of this model. "
+            f"{f'{upright}, and the' if upright else 'The'} dotted line is what always "
+            f"naming the {always} class achieves."
+        )
+    else:
+        caption = (
+            f"The {found.measure} of unseen rows, each where noise of that size puts "
+            f"it furthest off. The band spans the folds of this model. {upright}."
+        )
     told = []
     for name, curve in zip(names, curves, strict=True):
         pairs = list(zip(curve.mean, radii, strict=True))[::15]
-        shares = [f"{percent(share)} at {number(radius)}" for share, radius in pairs]
+        shares = [
+            f"{output.scored(share, found.measure)} at {number(radius)}"
+            for share, radius in pairs
+        ]
         told.append(f"{name}: {', '.join(shares)}")
-    label = "Certified accuracy as the radius grows. " + "; ".join(told)
+    what = "Certified accuracy" if classes else "Worst error"
+    label = f"{what} as the radius grows. " + "; ".join(told)
     legend = [(k, name) for (k, _), name in zip(_LINES, names, strict=False)]
     title = f"{found.measure.capitalize()} as the noise grows"
     return _figure("certified", title, caption, draw, label, legend)
+
+
+def _residuals(found: NumberEvaluation) -> Figure:
+    """What rows left out are off, against what was predicted."""
+    shown = found.residuals
+
+    def draw(axes) -> None:
+        dots = {"s": 7, "alpha": 0.5, "color": SERIES[0], "linewidths": 0}
+        axes.scatter(shown.predictions, shown.residuals, **dots)
+        axes.axhline(0, color=TEXT, lw=0.8)
+        axes.set(xlabel="prediction", ylabel="number less prediction")
+
+    caption = (
+        "Every dot is a row that the model had not seen. A bend says that a straight "
+        "line does not fit; a funnel, that large predictions are less sure."
+    )
+    far = max(shown.residuals, key=abs)
+    label = f"Residuals against predictions; the largest is {number(far)}."
+    title = "Residuals against predictions"
+    return _figure("residuals", title, caption, draw, label, [])
 
 
 def _choice_curves(choice: Choice) -> Figure:
@@ -282,13 +367,13 @@ def _choice_curves(choice: Choice) -> Figure:
             line = {"color": colour, "marker": marker, "markersize": 3}
             axes.plot(choice.Cs, choice.scores[k], **line)
         axes.axvline(choice.C, color=TEXT, lw=0.8)
-        judged = f"mean {choice.measure} over the folds"
+        judged = f"mean {choice.measure.removeprefix('mean ')} over the folds"
         axes.set(xscale="log", xlabel="C", ylabel=judged)
         plain_ticks(axes.xaxis)
 
-    best = max(choice.scores[chosen])
     title = f"{choice.measure.capitalize()} over C"
-    label = f"{title}. The best is {percent(best)} at C {number(choice.C)}."
+    best = output.scored(choice.score, choice.measure)
+    label = f"{title}. The best is {best} at C {number(choice.C)}."
     names = [f"{choice.unit} {choice.factors[k]:g}" for k in shown]
     legend = list(enumerate(names, 1)) if len(shown) > 1 else []
     about = "The upright line is the choice."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from wideberth._path import path
@@ -14,7 +16,7 @@ from wideberth.cli.uncertainty import training_data, warn_undeclared
 from wideberth.data.errors import counted
 from wideberth.estimators.moves import linear_steps
 from wideberth.estimators.pipeline import carry_noise
-from wideberth.estimators.training import TrainingRows
+from wideberth.estimators.training import TrainingRows, TrainingTargets
 from wideberth.results import PathPoint
 
 _COLUMNS = (
@@ -46,11 +48,18 @@ def _table(
         noise = carry_noise(noise, prepare, rows.X)
     else:
         bars = bars.carried(linear_steps(prepare, rows.X)[0])
-    data = TrainingRows.of(
-        prepare.transform(rows.X),
-        rows.y,
-        rows.weights,
-        class_weight=options.class_weight,
+    options = options.for_numbers(rows.numbers)
+    each = prepare.transform(rows.X), rows.y, rows.weights
+    data: TrainingRows | TrainingTargets
+    weight: Any = rows.weights
+    if rows.numbers:
+        data = TrainingTargets.of(*each)
+    else:
+        data = TrainingRows.of(*each, class_weight=options.class_weight)
+        weight = data.factored_weight
+    unit = data.unit  # of C and norm penalties
+    loss: dict[str, Any] = (
+        {"loss": "quantile", "quantile": options.quantile} if rows.numbers else {}
     )
     several = len(data.positives) > 1
     told_of = [*_COLUMNS, *(("ramp", "left_out") if options.ramp else ())]
@@ -64,21 +73,26 @@ def _table(
     radii = np.array(given.factors)
     lines = []
     for place in data.positives:
-        label = data.labels[place]
+        label = data.labels[place] if isinstance(data, TrainingRows) else None
         progress.show(f"training models of {label}" if several else "training")
         with blamed_on_data():
             found = path(
                 data.X,
                 data.signs(place),
-                Cs=options.C or options.points,
+                Cs=[unit * C for C in options.C] or options.points,
                 radii=radii if given.per_row else given.radius * radii,
                 radius=given.radius if given.per_row else None,
                 noise=noise,
                 X_err=bars,
                 error_shape=options.error_shape,
-                **_levels("norm_penalty", "norm_penalties", options.norm_penalty),
+                **_levels(
+                    "norm_penalty",
+                    "norm_penalties",
+                    tuple(unit * price for price in options.norm_penalty),
+                ),
                 **_levels("ramp", "ramps", options.ramp),
-                sample_weight=data.factored_weight,
+                sample_weight=weight,
+                **loss,
                 tol=options.tol,
                 random_state=options.seed,
                 quiet=True,
@@ -87,7 +101,7 @@ def _table(
             raise KeyboardInterrupt  # it gives what it has; half a table is no result
         for point in found:
             line = [str(label)] if several else []
-            line += [_told(point, name) for name in told_of]
+            line += [_told(point, name, unit) for name in told_of]
             if options.weights:  # in the units of the data
                 line += [point.b + point.w @ origin, *(point.w @ to_raw)]
             lines.append(line)
@@ -101,8 +115,10 @@ def _levels(one: str, several: str, values: tuple[float, ...]) -> dict:
     return {one: values[0]} if values else {}
 
 
-def _told(point: PathPoint, name: str):
-    """What a column of the table says about a model."""
+def _told(point: PathPoint, name: str, unit: float):
+    """What a column of the table says about a model, C in its unit."""
+    if name in ("C", "norm_penalty"):
+        return getattr(point, name) / unit
     if name == "features":
         return int(np.count_nonzero(point.w))
     return getattr(point, name)

@@ -1,7 +1,8 @@
 """`--model measured`: from values with errors and gaps to a model and its worth.
 
 A population is learned behind the values, and a classifier on what they probably were
-(`MeasuredSVC`). Knowing the errors is worth the difference in accuracy to ordinary SVMs
+(`MeasuredSVC`), or with the target a line through the true values
+(`MeasuredRegressor`). Knowing the errors is worth the difference to ordinary models
 that ignore them (`evaluation.py`).
 """
 
@@ -11,33 +12,47 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from wideberth.cli.errors import UserError, blamed_on_data
-from wideberth.cli.evaluation import FoldAnswers, assign_folds, compare, tuned_Cs
+from wideberth.cli.evaluation import (
+    COVERAGES,
+    FoldAnswers,
+    assign_folds,
+    compare,
+    constant_answers,
+    judge_of,
+    tuned_Cs,
+)
 from wideberth.cli.options import FitOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
-from wideberth.cli.result import Choice, Evaluation
-from wideberth.cli.training import FEW_ROWS, FOLDS, fit_model, fold_count, measure
+from wideberth.cli.result import Choice, ClassEvaluation, NumberEvaluation
+from wideberth.cli.training import FEW_ROWS, FOLDS, fit_model, folds_of, measure
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data.errors import quoted
 from wideberth.estimators.folds import Split
+from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.measurement.goodness import lacks
 
 
 def fit_measured(
-    options: FitOptions, given: Uncertainty, X, y, cells, weights=None
-) -> tuple[MeasuredSVC, Choice | None, list[str]]:
+    options: FitOptions, given: Uncertainty, X, y, weights=None
+) -> tuple[MeasuredSVC | MeasuredRegressor, Choice | None, list[str]]:
     """Fit to values with standard errors, if they have any, and gaps.
 
     Returns the model, how it was chosen, and what it had to say on the way.
     """
-    folds = fold_count(y, options.folds or FOLDS)
-    if options.chooses and not folds:
+    if options.numbers:
+        line = MeasuredRegressor()
+        errors = {"X_err": given.cells, "y_err": given.target_errors}
+        with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            line.fit(X, y, **errors)
+        return line, None, _notes(caught)
+    splitter = folds_of(options, y, options.folds or FOLDS)
+    if options.chooses and splitter is None:
         raise UserError(FEW_ROWS)
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
     factors = list(given.factors)
     model = MeasuredSVC(
         C=options.one_C,
@@ -51,9 +66,9 @@ def fit_measured(
     )
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(X, y, X_err=cells, sample_weight=weights)
-    notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-    if not options.chooses:
+        model.fit(X, y, X_err=given.cells, sample_weight=weights)
+    notes = _notes(caught)
+    if not options.chooses or splitter is None:
         return model, None, notes
     scores = model.cv_scores_.mean(axis=-1).T
     choice = Choice(
@@ -63,12 +78,16 @@ def fit_measured(
         Cs=list(model.Cs),
         factors=factors,
         scores=scores.tolist(),
-        folds=folds,
+        folds=splitter.n_splits,
         measure=measure(options),
         unit="radius" if given.unit_radius else "radius ×",
     )
     model.cv = None  # splitters are no part of a model file
     return model, choice, notes
+
+
+def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
+    return [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 
 def misfit_of(model, names) -> str:
@@ -90,8 +109,8 @@ def raw_weights(model: MeasuredSVC) -> tuple[np.ndarray, np.ndarray]:
 
 def evaluate_measured(
     options: FitOptions, rows: PreparedRows, given: Uncertainty, progress: Progress
-) -> Evaluation | None:
-    """Cross-validated accuracy, and that of SVMs which ignore errors.
+) -> ClassEvaluation | NumberEvaluation | None:
+    """Cross-validated scores, and those of ordinary models, which ignore errors.
 
     Gaps count as medians there. None where no folds are wanted, or some class has too
     few rows.
@@ -99,30 +118,53 @@ def evaluate_measured(
     fold = assign_folds(options, rows.y)
     if fold is None:
         return None
-    X, y, cells = rows.X, rows.y, given.cells
+    X, y = rows.X, rows.y
     plain = replace(options, model="robust", missing="median", standardize=True)
     ignored = Uncertainty(0.0, "l2", "")
-    progress.show("tuning C of the ordinary SVM")
+    progress.show("tuning C of the ordinary model")
     tuned = tuned_Cs(plain, ignored, rows, fold)
 
     def models(split: Split) -> dict[str, FoldAnswers]:
         train, test, weights = split.train, split.test, rows.weights_of(split.train)
         _check_values(X[train], rows)
-        learnt, seen = (None, None) if cells is None else (cells[train], cells[test])
-        model, choice, _ = fit_measured(
-            options, given, X[train], y[train], learnt, weights
-        )
-        verdict = model.verdict(X[test], X_err=seen)
-        found = {"measured": FoldAnswers(verdict.label, sure=verdict.certain)}
+        learnt, seen = given.take(train), given.take(test)
+        model, choice, _ = fit_measured(options, learnt, X[train], y[train], weights)
+        if isinstance(model, MeasuredRegressor):
+            answers = _interval_answers(model, X[test], seen)
+        else:
+            verdict = model.verdict(X[test], X_err=seen.cells)
+            answers = FoldAnswers(verdict.label, sure=verdict.certain)
+        found = {"measured": answers}
         same = choice.C if choice else options.one_C
         for name, C in {"ordinary": same, "tuned": tuned.Cs[split.number]}.items():
             rival, *_ = fit_model(
                 plain.ordinary(C), ignored, X[train], y[train], 0.0, None, weights
             )
             found[name] = FoldAnswers(rival.predict(X[test]))
-        return found
+        return found | constant_answers(options, rows, split)
 
-    return compare(models, y, fold, measure(options), None, tuned, progress)
+    return compare(models, judge_of(options, rows, fold), None, tuned, progress)
+
+
+def _interval_answers(
+    model: MeasuredRegressor, X: np.ndarray, seen: Uncertainty
+) -> FoldAnswers:
+    """Predictions, and sizes of intervals that hold what will be measured.
+
+    The errors of the target widen an interval by as much as the spread. A share that
+    so few rows cannot tell has no interval.
+    """
+    values, spreads = model.predict(X, X_err=seen.cells, return_std=True)
+    errors = 0.0 if seen.target_errors is None else seen.target_errors
+    sizes = np.full((len(values), len(COVERAGES)), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wider = np.where(spreads > 0, np.hypot(spreads, errors) / spreads, 1.0)
+    n = 0 if model.interval_scores_ is None else len(model.interval_scores_)
+    for k, share in enumerate(COVERAGES):
+        if share * (n + 1) <= n:
+            ends = model.predict_interval(X, X_err=seen.cells, coverage=share)
+            sizes[:, k] = 0.5 * (ends[:, 1] - ends[:, 0]) * wider
+    return FoldAnswers(values, sizes=sizes)
 
 
 def _check_values(X: np.ndarray, rows: PreparedRows) -> None:

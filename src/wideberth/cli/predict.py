@@ -1,10 +1,11 @@
-"""`wideberth predict`: the class of every row, and how models are applied to tables."""
+"""`wideberth predict`: the class or number of every row; how models meet tables."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +15,7 @@ from wideberth.cli.errors import UserError, blamed_on_data, located
 from wideberth.cli.model import Model, open_model
 from wideberth.cli.options import ApplyOptions, PredictOptions
 from wideberth.cli.prepare import feature_holes
-from wideberth.cli.uncertainty import ErrorColumns, errors_to_apply
+from wideberth.cli.uncertainty import ErrorColumns, errors_to_apply, row_radii
 from wideberth.data import Request
 from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.files import chunk_bytes, explained, parse_bytes, room
@@ -23,21 +24,113 @@ from wideberth.data.table import AT_ONCE, Reader, Table
 from wideberth.estimators.verdict import Verdict
 from wideberth.noise import ErrorBars
 
+#: The probability of intervals, unless --coverage says another.
+_COVERAGE = 0.9
+
 
 def run(options: PredictOptions) -> int:
-    """Write the table of predictions, and verdicts where the model gives them."""
-    model = open_model(options.model)
-    classes = model.classes.tolist()
-    scored = classes[1:] if len(classes) == 2 else classes
+    """Write the table of predictions, with verdicts, ranges or intervals."""
+    model, numbers = open_model(options.model), None
+    _refuse_other_answers(model, options)
+    classes = scored = None
+    if model.predicts_numbers:
+        numbers = _Ends(model, options)
+    else:
+        classes = model.classes.tolist()
+        scored = classes[1:] if len(classes) == 2 else classes
     summary = {"rows": 0, "predicted": 0, "classes": classes, "certain": None}
+    summary |= {"radius": None, "coverage": None}
     with output.Lines(options) as lines:
-        for applied in apply_model(model, options):
-            if options.scores:
+        column = model.radius_column
+        for applied in apply_model(model, options, radius_column=column):
+            if numbers is not None:
+                numbers.add(applied)
+                summary |= {"radius": numbers.radius, "coverage": numbers.coverage}
+            if options.scores and scored is not None:
                 applied.add_scores(model, scored)
             lines.add(applied.headings, applied.columns)
             applied.count(summary, "predicted")
         lines.deliver("predictions", summary)
     return 0
+
+
+def _refuse_other_answers(model: Model, options: PredictOptions) -> None:
+    """Name options that ask for what the model does not say."""
+    numbers = model.predicts_numbers
+    if options.scores and numbers:
+        raise UserError(
+            f"--scores are of classes, and {options.model} predicts numbers; leave it "
+            "out."
+        )
+    if options.coverage is not None and not (numbers and model.measured):
+        raise UserError(
+            f"--coverage is for intervals, and {options.model} gives none; fit numbers "
+            "with --model measured, or leave it out."
+        )
+
+
+class _Ends:
+    """From where to where the numbers of a model go.
+
+    Of a robust one within the noise that it was trained with, where that is known of
+    the rows; of a measured one with a stated probability.
+    """
+
+    def __init__(self, model: Model, options: PredictOptions):
+        self.model = model
+        self.radius = None if model.measured else model.radius
+        self.coverage: float | None = None
+        if model.measured and model.pipeline.interval_scores_ is not None:
+            self.coverage = options.coverage or _COVERAGE
+
+    def add(self, applied: Applied) -> None:
+        """Add columns to the answers to some rows."""
+        model, table = self.model, applied.table
+        if model.measured:
+            applied.add_columns(self._measured(applied))
+            return
+        radius: Any = self.radius
+        if model.radius_column in table.numbers:
+            factor = model.radius_factor
+            radius = factor * row_radii(table, str(model.radius_column))
+        if radius is None or (model.errors is not None and applied.bars is None):
+            return  # rows whose noise is not known
+
+        def ends(rows: np.ndarray) -> np.ndarray:
+            bars = None if applied.bars is None else applied.bars.take(rows)
+            own = radius[rows] if np.ndim(radius) else radius
+            return model.pipeline.prediction_range(
+                applied.X[rows], radius=own, X_err=bars
+            )
+
+        known = applied.usable & ~np.isnan(radius)
+        low, high = applied.spread(ends, known, 2)
+        applied.add_columns({"low": low, "high": high})
+
+    def _measured(self, applied: Applied) -> dict[str, list]:
+        """Spreads, intervals, and which value to measure again."""
+        line, features = self.model.pipeline, self.model.columns.features
+
+        def said(rows: np.ndarray) -> np.ndarray:
+            asked = {"X_err": None if applied.cells is None else applied.cells[rows]}
+            X = applied.X[rows]
+            spreads = line.predict(X, **asked, return_std=True)[1]
+            ends = np.full((len(rows), 2), np.nan)
+            if self.coverage is not None:
+                ends = line.predict_interval(X, **asked, coverage=self.coverage)
+            cell, share = line.remeasure(X, **asked)
+            return np.column_stack((spreads, ends, cell, share))
+
+        with blamed_on_data():
+            found = applied.spread(said, applied.usable, 5)
+        columns = dict(
+            zip(("spread", "low", "high", "remeasure", "share"), found, strict=True)
+        )
+        columns["remeasure"] = [
+            None if j is None or j < 0 else features[int(j)]
+            for j in columns["remeasure"]
+        ]
+        return columns
 
 
 @dataclass
@@ -76,6 +169,21 @@ class Applied:
             for row, own in zip(rows, answer(rows).tolist(), strict=True):
                 found[row] = own
         return found
+
+    def spread(self, answer: Callable, rows: np.ndarray, width: int) -> list[list]:
+        """Columns of several answers to these rows, a mask; None of the others."""
+        found: list[list] = [[None] * self.table.n for _ in range(width)]
+        places = np.flatnonzero(rows)
+        if places.size:
+            for column, own in zip(found, answer(places).T.tolist(), strict=True):
+                for place, value in zip(places.tolist(), own, strict=True):
+                    column[place] = value
+        return found
+
+    def add_columns(self, columns: dict[str, list]) -> None:
+        """Add these, by heading."""
+        self.headings += columns
+        self.columns += columns.values()
 
     def add_scores(self, model: Model, classes: list) -> None:
         """Add the scores of these classes."""
@@ -136,7 +244,9 @@ def apply_model(
                 f"--confidence is for verdicts, and {options.model} gives none; train "
                 "with --model measured, or leave it out."
             )
-        judged = judged or model.gives_verdicts
+        judged = judged or model.measured
+        if model.predicts_numbers and not judged:
+            judged = _has_errors(model, options, source)
         errors = errors_to_apply(model.errors, options, source.names, judged)
         request = _request(model, options, target, radius_column, errors)
         unanswered, n = _Unanswered(), 0
@@ -145,6 +255,25 @@ def apply_model(
             n += table.n
             progress.show(f"reading {options.data}, {output.whole(n)} rows done")
         unanswered.tell(n, source.name)
+
+
+def _has_errors(model: Model, options: ApplyOptions, source: Reader) -> bool:
+    """Whether the errors that a model was trained with are known of the rows, too.
+
+    A prediction does not need them; only how far it moves does.
+    """
+    if model.errors is None or options.errors is not None:
+        return True
+    known = bool(model.errors.names) and {*model.errors.names} <= {*source.names}
+    if not known:
+        output.warn(
+            f"{options.data} has no errors ({listed(model.errors.names, 3)}), so there "
+            "is no range beside the predictions; --errors says where they are."
+            if model.errors.names
+            else f"{options.model} was trained with errors from a file of their own; "
+            "name that of these rows with --errors for ranges beside the predictions."
+        )
+    return known
 
 
 def _opened(options: ApplyOptions) -> tuple[Reader, int]:
@@ -211,7 +340,7 @@ def _applied(
     measured = model.errors is not None or bool(model.columns.logs)
     if model.columns.limits:
         model.columns.fill_limits(table)
-    X = model.columns.encode(table, gaps=model.gives_verdicts, dense=measured)
+    X = model.columns.encode(table, gaps=model.measured, dense=measured)
     usable = np.ones(table.n, dtype=bool)
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
@@ -232,7 +361,7 @@ def _applied(
         cells = tuple(map(np.nan_to_num, cells))
         X, cells = model.columns.take_logs(X, cells, errors.shape == "box")
         cells = tuple(map(np.nan_to_num, cells))
-        if model.gives_verdicts:
+        if model.measured:
             standard = errors.standard(cells)
         else:
             bars = errors.sets(cells, X)

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.options import TrainingOptions
-from wideberth.data.delimited import looks_like_number
+from wideberth.data.delimited import looks_like_number, number_of
 from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.table import Table, check_names
 from wideberth.errors import from_limits
@@ -28,6 +28,10 @@ from wideberth.noise.reading import read_errors
 #: it a column names rows if most values occur once, and fractions are measurements. A
 #: choice, not measured: a message says what to do where it is wrong.
 _FEW = 20
+#: Most different labels that are kept in mind while a column is read in pieces; no
+#: classifier has as many classes, and a column of measurements, which these tell, would
+#: fill the memory (a choice).
+MANY_LABELS = 100_000
 #: The category of cells without a value.
 _NO_VALUE = "missing"
 #: A whole number; not 007, which is a name, and no more digits than int64 holds.
@@ -238,6 +242,8 @@ class PreparedRows:
     kept: Any = None  # their numbers in the table
     names: Any = None  # what a column calls them
     weights: Any = None  # by which they count in training, where a column says so
+    numbers: bool = False  # whether labels are numbers to predict
+    task_story: str = ""  # why they are, or why not, where that is not obvious
 
     def weights_of(self, rows: np.ndarray) -> np.ndarray | None:
         """The weights of some of them; None where all count the same."""
@@ -295,9 +301,10 @@ def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
     if columns.limits:
         columns.fill_limits(table)
     _refuse_logarithms(table, columns)
-    labelled = ~_lacking(table, target)
+    texts, labelled = table.texts[target], ~_lacking(table, target)
     if not labelled.any():
         raise UserError(f"the target column {quoted(target)} is empty in every row.")
+    found = read_target(set(texts[labelled].tolist()), int(labelled.sum()), options)
     holes = feature_holes(table, columns)
     if missing == "error" and holes:
         row, name = min((int(np.argmax(hole)), name) for name, hole in holes.items())
@@ -335,13 +342,11 @@ def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
         },
         filled=filled if missing == "median" else 0,
     )
-    texts = table.texts[target][kept].tolist()
-    values = label_values(set(texts), len(texts), target)
-    y = np.array([values[text] for text in texts])
     weights = _weights(table, options.weight_column, kept)
     return PreparedRows(
-        X if keep.all() else X[kept], y, columns, facts, kept, None, weights
-    )
+        X if keep.all() else X[kept], found.of(texts[kept]), columns, facts, kept,
+        weights=weights, numbers=found.numbers, task_story=found.story,
+    )  # fmt: skip
 
 
 def _ends(table: Table, name: str) -> tuple[float, float]:
@@ -459,6 +464,101 @@ def moments(X) -> tuple[np.ndarray, ...]:
 # -- labels ----------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class TargetValues:
+    """Whether the texts of a target are numbers to predict, and their values."""
+
+    numbers: bool
+    values: dict[str, Any]
+    story: str = ""  # why, where that is not obvious
+
+    def of(self, texts: np.ndarray) -> np.ndarray:
+        """The values of these texts."""
+        return np.array([self.values[text] for text in texts.tolist()])
+
+
+def read_target(
+    texts: Collection[str], n: int, options: TrainingOptions
+) -> TargetValues:
+    """What the texts of n rows are: the option --task says so, or they do themselves.
+
+    They are numbers if there are more than `_FEW` different ones, or fractions most of
+    which differ from row to row; otherwise classes.
+    """
+    target = str(options.target)
+    values = _as_numbers(texts, options)
+    known = {value for value in values.values() if value is not None}
+    strange = [text for text, value in values.items() if value is None]
+    k, whole = len(known), all(value.is_integer() for value in known)
+    many = len(values) > MANY_LABELS
+    size = f"more than {MANY_LABELS}" if many else str(k)
+    kind = f"{size} different {'whole ' if whole else ''}numbers"
+    if options.numbers or (options.task is None and _is_measured(known, strange, n)):
+        if strange and looks_like_number(strange[0]):
+            raise UserError(
+                f"the target column {quoted(target)} holds {quoted(strange[0])}, which "
+                "may be one number or another; say --read decimal=, or decimal=. for "
+                "its decimal sign."
+            )
+        if not known:
+            raise UserError(
+                f"the target column {quoted(target)} holds text, {listed(strange, 3)}, "
+                "and no number to predict; leave out --task regress."
+            )
+        if strange:
+            raise UserError(
+                f"the target column {quoted(target)} holds {kind} beside "
+                f"{listed(strange, 3)}; add --read na={strange[0]} if that means a "
+                "missing value, or leave such rows out of the file. --task classify "
+                "takes all of them for classes."
+            )
+        if k < 2:
+            raise UserError(
+                f"the target column {quoted(target)} holds a single number, "
+                f"{listed(values)}; there is nothing to predict."
+            )
+        if options.numbers:
+            return TargetValues(True, values, "--task says so")
+        if whole and not many and k == n == max(known) - min(known) + 1:
+            raise UserError(
+                f"the target column {quoted(target)} numbers the rows, and is nothing "
+                "to predict; name another --target, or say --task regress."
+            )
+        unsure = "; if they are classes: --task classify" if whole else ""
+        return TargetValues(True, values, f"{target} holds {kind}{unsure}")
+    story = ""
+    if options.task is None and not strange and (k > 2 or not whole):
+        story = f"{target} holds only {kind}; to predict the number: --task regress"
+    return TargetValues(False, label_values(texts, n, target), story)
+
+
+def _as_numbers(
+    texts: Collection[str], options: TrainingOptions
+) -> dict[str, float | None]:
+    """The numbers that labels are; None of those that are none, or that may be two.
+
+    1,234 is one with a decimal comma where the options say so, or other labels do.
+    """
+    found = {text: number_of(text) for text in sorted(texts)}
+    sure = any("," in text for text, value in found.items() if value is not None)
+    if options.read.decimal == "," or (sure and None in found.values()):
+        points = {text: text.replace(",", ".", 1) for text in found if "." not in text}
+        commas = {text: number_of(point) for text, point in points.items()}
+        if options.read.decimal == "," or None not in commas.values():
+            return {text: commas.get(text) for text in found}
+    return found
+
+
+def _is_measured(known: Collection[float], strange: Collection[str], n: int) -> bool:
+    """Whether so many different numbers, beside some texts, are no classes."""
+    words = [text for text in strange if not looks_like_number(text)]
+    k = len(known) + len(strange) - len(words)
+    if len(words) >= k:
+        return False
+    fractions = not all(value.is_integer() for value in known)
+    return k > _FEW or (fractions and not strange and 2 * k > n and k > 2)
+
+
 def label_values(texts: Collection[str], n: int, target: str) -> dict[str, Any]:
     """The value that each of the labels of n rows stands for; they must be classes.
 
@@ -475,14 +575,11 @@ def label_values(texts: Collection[str], n: int, target: str) -> dict[str, Any]:
             f"the target column {quoted(target)} holds a single class, "
             f"{listed(distinct)}; a classifier needs at least two."
         )
-    whole = not any(isinstance(value, str) for value in values.values())
-    measured = not whole and all(map(looks_like_number, distinct))
-    if (measured and len(distinct) > _FEW) or _names_rows(len(distinct), n):
+    if _names_rows(len(distinct), n) or len(distinct) > MANY_LABELS:
         raise UserError(
             f"the target column {quoted(target)} holds {len(distinct)} different "
-            f"values in {n} rows ({listed(distinct, 3)}); it must hold a class, not a "
-            "measurement or an identifier. Numbers are predicted in Python: "
-            "wideberth.RobustLinearRegressor."
+            f"values in {n} rows ({listed(distinct, 3)}); it must hold a class or a "
+            "number, not an identifier."
         )
     return values
 

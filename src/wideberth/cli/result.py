@@ -8,8 +8,9 @@ null there.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 #: How a model compares with ordinary SVMs; "even" is no measurable difference.
 Finding = Literal["better", "even", "worse"]
@@ -72,18 +73,38 @@ class FeatureFacts:
 
 @dataclass(frozen=True)
 class Leak:
-    """A feature that tells the classes apart alone; `gaps`: by where it is missing."""
+    """A feature that tells the target alone; `gaps`: by where it is missing.
+
+    Of classes by its AUC, of numbers by its rank correlation with them.
+    """
 
     feature: str
-    auc: float
+    auc: float | None
+    rank_correlation: float | None
     gaps: bool
 
 
 @dataclass(frozen=True)
-class DataFacts:
-    """The table: rows, classes, features, and what looks wrong with them.
+class NumberFacts:
+    """A target of numbers, in its unit; `scale` is the mean distance from the median.
 
-    `row_counters` are features that count the rows; None of data in pieces.
+    `error` is the median of its errors, where it has any.
+    """
+
+    mean: float
+    std: float
+    min: float
+    max: float
+    scale: float
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """The table: rows, classes or numbers, features, and what looks wrong with them.
+
+    `task_story` says why the target was taken for what it is, where that is not
+    obvious. `row_counters` are features that count the rows; None of data in pieces.
     """
 
     rows_read: int
@@ -93,7 +114,10 @@ class DataFacts:
     missing_values: dict[str, int]
     values_filled_in: int
     target: str
+    task: str
+    task_story: str
     classes: dict[str, int]
+    numbers: NumberFacts | None
     row_counters: list[str] | None
     leaks: list[Leak]
     undeclared_errors: dict[str, list[str]]
@@ -162,17 +186,53 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Slope:
+    """A slope of the true features and its standard error.
+
+    `ignoring_errors` and `ignoring_error` are those of the same fit to the values as
+    if they were exact. A standard error is NaN where it is not known.
+    """
+
+    value: float
+    error: float
+    ignoring_errors: float
+    ignoring_error: float
+
+
+@dataclass(frozen=True)
+class LineFacts:
+    """Numbers from features: what belongs to such a model alone.
+
+    `scale` is the unit that C counts in, `scatter` the standard deviation of true
+    numbers about a measured line. `plain` has the weights of the same model without
+    noise; `slopes` are those of a measured line. None where they do not apply.
+    `remeasure` says which values leave most doubt in predictions.
+    """
+
+    quantile: float
+    scale: float | None
+    scatter: float | None
+    plain: dict[str, float] | None
+    slopes: dict[str, Slope] | None
+    remeasure: list[Remeasure] | None
+
+
+@dataclass(frozen=True)
 class ModelFacts:
-    """The decision functions in raw units; `left_out` are features without a weight."""
+    """The decision functions in raw units; `left_out` are features without a weight.
+
+    A model of numbers has one, and its facts as a `line`.
+    """
 
     classes: list[str]
     scores_for: list[str]
     intercepts: list[float]
     coefficients: dict[str, list[float]]
     left_out: list[str]
-    C: float
+    C: float | None
     norm_penalty: float
     ramp: float | None
+    line: LineFacts | None = None
 
     def effects(self, spread: dict[str, float]) -> dict[str, list[float]]:
         """What one standard deviation of a feature does to each score."""
@@ -194,8 +254,8 @@ class ProblemFacts:
     converged: bool
     iterations: int
     passes: float | None
-    removed: float
-    saturated: float
+    removed: float | None
+    saturated: float | None
     null: bool
     descent: dict | None
     critical_radius: tuple[float, float] | None = None
@@ -209,27 +269,33 @@ class ProblemFacts:
 
 @dataclass(frozen=True)
 class Training:
-    """The binary problems, and how the model does on its own training rows."""
+    """The problems that were solved, and how the model does on its own training rows.
+
+    None were for a measured line, which is estimated. Accuracies are of classes, errors
+    of numbers; `training_certified` and `training_worst` are under the worst noise.
+    """
 
     problems: list[ProblemFacts]
     support: int | None
-    training_accuracy: float
-    training_certified: float
+    training_accuracy: float | None
+    training_certified: float | None
+    training_error: float | None
+    training_worst: float | None
     tol: float
     seconds: float
 
     @property
     def relative_gap(self) -> float:
         """The largest of all problems."""
-        return max(problem.relative_gap for problem in self.problems)
+        return max((problem.relative_gap for problem in self.problems), default=0.0)
 
 
 # -- how right it is -------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class FoldShares:
-    """A share of rows in each fold, its mean and standard deviation."""
+class FoldMeans:
+    """A mean over the rows of each fold, and its mean and standard deviation."""
 
     mean: float
     std: float
@@ -237,8 +303,8 @@ class FoldShares:
 
 
 @dataclass(frozen=True)
-class AccuracyCurve:
-    """Certified accuracy over radii: mean over the folds, and their range."""
+class NoiseCurve:
+    """Scores under worst noise over radii: mean over the folds, and their range."""
 
     mean: list[float]
     low: list[float]
@@ -257,15 +323,24 @@ class ClassAccuracy:
 class Accuracies:
     """One model on rows left out; `certified` is under the worst noise."""
 
-    accuracy: FoldShares
-    certified: FoldShares | None
-    curve: AccuracyCurve | None
+    accuracy: FoldMeans
+    certified: FoldMeans | None
+    curve: NoiseCurve | None
     classes: dict[str, ClassAccuracy]
 
 
 @dataclass(frozen=True)
+class Errors:
+    """Mean errors of one model on rows left out; `worst` is under the worst noise."""
+
+    error: FoldMeans
+    worst: FoldMeans | None
+    curve: NoiseCurve | None
+
+
+@dataclass(frozen=True)
 class Gain:
-    """By how much one model is more accurate than another, paired over rows.
+    """By how much the score of one model is above that of another, paired over rows.
 
     `error` is the standard error of the mean, `low` and `high` a confidence interval.
     """
@@ -287,6 +362,14 @@ class Gains:
 
 
 @dataclass(frozen=True)
+class ErrorGains:
+    """The same for errors: below 0 this model is nearer to the numbers."""
+
+    error: Gain
+    worst: Gain | None
+
+
+@dataclass(frozen=True)
 class TunedC:
     """C of an ordinary SVM for every fold, judged by `rows` `of` so many."""
 
@@ -305,39 +388,104 @@ class VerdictAccuracy:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Models on rows they have not seen, that which was asked for first.
-
-    `majority` is what always naming the same class achieves. `confusion` counts rows by
-    the class given, and within it by the class predicted.
-    """
+    """Models on rows they have not seen, that which was asked for first."""
 
     folds: int
     interrupted: bool
     measure: str
-    majority: float
     radii: list[float] | None
-    models: dict[str, Accuracies]
-    confusion: dict[str, dict[str, int]]
-    gains: dict[str, Gains]
     tuned: TunedC | None
-    verdicts: dict[str, VerdictAccuracy] | None = None
+    models: Mapping[str, Accuracies | Errors]
+
+    #: What a model is judged by: as measured, and under the worst noise.
+    kinds: ClassVar[tuple[str, str]]
+    #: Whether a high score is a good one: 1, or −1 for errors.
+    sign: ClassVar[int]
+    #: What the models beside are called, by name.
+    rivals: ClassVar[dict[str, str]]
 
     @property
-    def own(self) -> Accuracies:
+    def own(self) -> Any:
         """Those of the model asked for."""
         return next(iter(self.models.values()))
 
     @property
     def called(self) -> dict[str, str]:
         """What the models are called."""
-        rivals = {"ordinary": "ordinary SVM, same C", "tuned": "ordinary SVM, C tuned"}
         names = iter(self.models)
-        return {next(names): "this model"} | {name: rivals[name] for name in names}
+        return {next(names): "this model"} | {n: self.rivals[n] for n in names}
 
     @property
     def balanced(self) -> bool:
         """Whether every class counts the same."""
-        return self.measure != "accuracy"
+        return self.measure.startswith("balanced")
+
+
+@dataclass(frozen=True)
+class ClassEvaluation(Evaluation):
+    """How often models name the right class.
+
+    `majority` is what always naming the same class achieves. `confusion` counts rows by
+    the class given, and within it by the class predicted.
+    """
+
+    models: dict[str, Accuracies]
+    majority: float
+    confusion: dict[str, dict[str, int]]
+    gains: dict[str, Gains]
+    verdicts: dict[str, VerdictAccuracy] | None = None
+
+    kinds = ("accuracy", "certified")
+    sign = 1
+    rivals: ClassVar = {
+        "ordinary": "ordinary SVM, same C",
+        "tuned": "ordinary SVM, C tuned",
+    }
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """A share of rows that was stated, and those observed: of all, and by thirds.
+
+    `error` is the standard error of the share observed.
+    """
+
+    stated: float
+    observed: float
+    error: float
+    thirds: list[float]
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Number less prediction of rows left out, with the row in the file, from 1."""
+
+    rows: list[int]
+    predictions: list[float]
+    residuals: list[float]
+
+
+@dataclass(frozen=True)
+class NumberEvaluation(Evaluation):
+    """How far models are from the numbers.
+
+    A constant, the quantile of the rows trained on, is one of them. `coverage` is of
+    intervals of a measured line, with thirds by their width; otherwise of the rows
+    below the prediction, with thirds by the prediction.
+    """
+
+    models: dict[str, Errors]
+    gains: dict[str, ErrorGains]
+    coverage: list[Coverage]
+    residuals: Residuals
+
+    kinds = ("error", "worst")
+    sign = -1
+    rivals: ClassVar = {
+        "ordinary": "plain regression, same C",
+        "tuned": "plain regression, C tuned",
+        "constant": "a constant",
+    }
 
 
 @dataclass(frozen=True)
@@ -373,7 +521,10 @@ class DoubtfulRow:
 
 @dataclass(frozen=True)
 class Remeasure:
-    """The value of this feature leaves most doubt in so many rows, `gaps` of them."""
+    """The value of this feature leaves most doubt in so many rows, `gaps` of them.
+
+    `share` is its mean part in the doubt.
+    """
 
     feature: str
     rows: int
@@ -466,7 +617,7 @@ class FitResult:
     uncertainty: NoiseFacts
     choice: Choice | None
     training: Training
-    evaluation: Evaluation | None
+    evaluation: ClassEvaluation | NumberEvaluation | None
     interrupted: bool
     verdicts: VerdictFacts | None
     flips: Flips | None
@@ -476,6 +627,12 @@ class FitResult:
     origin: Origin
     worth: Worth
     warnings: tuple[Advice, ...] = ()
+
+    @property
+    def measured(self) -> bool:
+        """Whether true values were learned (`--model measured`)."""
+        line = self.model.line
+        return self.verdicts is not None or bool(line and line.slopes)
 
 
 def as_json(value):

@@ -31,6 +31,7 @@ class Opened:
     reader: Reader
     errors: ErrorColumns | None = None  # where the errors of features are
     unused: tuple[str, ...] = ()  # columns with errors of what is no feature
+    target_errors: tuple[str, ...] = ()  # columns with errors of the target, if wanted
     table: Table | None = None
 
     @property
@@ -40,6 +41,7 @@ class Opened:
         texts = (options.target, options.replicates, options.id, *options.one_hot)
         numbers = (options.radius_column, options.weight_column)
         known = () if errors is None else errors.names
+        known = (*known, *self.target_errors)
         return Request(
             texts=tuple(name for name in texts if name is not None),
             numbers=(*(name for name in numbers if name is not None), *known),
@@ -85,7 +87,7 @@ def open_training_data(options: TrainingOptions) -> Opened:
         from wideberth.cli.uncertainty import find_error_columns
 
         found = find_error_columns(opened.options, reader.others(()))
-        opened.errors, opened.unused = found
+        opened.errors, opened.unused, opened.target_errors = found
     elif options.limits is not None:
         from wideberth.cli.uncertainty import ErrorColumns
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -15,7 +16,12 @@ from wideberth.cli.options import FitOptions, TrainingOptions
 from wideberth.cli.prepare import PreparedNumbers
 from wideberth.cli.result import Choice
 from wideberth.cli.uncertainty import Uncertainty
-from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
+from wideberth.estimators import (
+    RobustLinearRegressor,
+    RobustLinearRegressorCV,
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+)
 from wideberth.estimators.moves import linear_steps
 from wideberth.estimators.pipeline import (
     RobustPipeline,
@@ -30,13 +36,13 @@ POINTS = 12
 #: Number of folds to choose by where --folds asks for none.
 FOLDS = 5
 #: Said where there is nothing to choose by.
-FEW_ROWS = "choosing by cross-validation needs at least two rows of every class."
-#: Number of radii at which a curve of certified accuracy is drawn.
-_RADII = 61
+FEW_ROWS = "choosing by cross-validation needs at least two rows, of every class."
+#: Number of radii at which a curve under worst noise is drawn.
+RADII = 61
 
 
 def _steps(options: TrainingOptions, given: Uncertainty, X) -> list:
-    """What is done to the rows before they reach the classifier."""
+    """What is done to the rows before they reach the model."""
     fill, scale = options.missing == "median", options.standardize
     if beside := given.n_indicators:
         return [PreparedNumbers(beside, fill, scale)] if fill or scale else []
@@ -49,7 +55,7 @@ def _steps(options: TrainingOptions, given: Uncertainty, X) -> list:
 
 
 def preparation(options: TrainingOptions, given: Uncertainty, X) -> Pipeline:
-    """Return the steps before the classifier as one transformer, fitted to the rows."""
+    """Return the steps before the model as one transformer, fitted to the rows."""
     steps = _steps(options, given, X) or [FunctionTransformer()]
     return make_pipeline(*steps).fit(X)
 
@@ -80,25 +86,29 @@ def fit_model(
             C, radius = choice.C, choice.factor * radius
             penalty, ramp = choice.norm_penalty, choice.ramp
         each = radius is None or np.ndim(radius) > 0
-        classifier = RobustLinearSVC(
-            C=C,
-            radius=0.0 if each else float(radius),
-            noise=given.noise,
-            error_shape=options.error_shape,
-            norm_penalty=penalty,
-            ramp=ramp,
-            class_weight=options.class_weight,
-            tol=options.tol,
-            solver_options={"random_state": options.seed, "verbose": int(verbose)},
-        )
-        if y is None:
-            model = RobustPipeline.around(classifier.fit(X))
+        shared: dict[str, Any] = {
+            "C": C,
+            "radius": 0.0 if each else float(radius),
+            "noise": given.noise,
+            "error_shape": options.error_shape,
+            "norm_penalty": penalty,
+            "tol": options.tol,
+            "solver_options": {"random_state": options.seed, "verbose": int(verbose)},
+        }
+        last: RobustLinearSVC | RobustLinearRegressor
+        if options.numbers:
+            last = RobustLinearRegressor(options.quantile, **shared)
         else:
-            model = make_robust_pipeline(*_steps(options, given, X), classifier)
-            own = {"radius": radius if each else None, "X_err": bars}
+            shared |= {"ramp": ramp, "class_weight": options.class_weight}
+            last = RobustLinearSVC(**shared)
+        if y is None:
+            model = RobustPipeline.around(last.fit(X))
+        else:
+            model = make_robust_pipeline(*_steps(options, given, X), last)
+            own: dict[str, Any] = {"radius": radius if each else None, "X_err": bars}
             own["sample_weight"] = weights
             own = {name: value for name, value in own.items() if value is not None}
-            model.fit(X, y, **{f"robustlinearsvc__{n}": v for n, v in own.items()})
+            model.fit(X, y, **{f"{model.steps[-1][0]}__{n}": v for n, v in own.items()})
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     return model, choice, notes
 
@@ -113,24 +123,25 @@ def _choose(
     weights,
 ) -> Choice:
     """C, norm penalty, ramp and a factor on the radii, by cross-validation."""
-    folds = fold_count(y, options.folds or FOLDS)
-    if not folds:
+    splitter = folds_of(options, y, options.folds or FOLDS)
+    if splitter is None:
         raise UserError(FEW_ROWS)
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
     Cs = options.C or POINTS
     search = search_grid(options, given, X, y, radius, bars, weights, splitter, Cs)
     scores = search.scores_
     if options.ramp:
         scores = scores[search.ramps_.tolist().index(search.ramp_)]
     chosen = search.norm_penalties_.tolist().index(search.norm_penalty_)
+    # Scores of numbers are pinball losses, negated.
+    unit = -loss_unit(options) if options.numbers else 1.0
     return Choice(
         C=float(search.C_),
         factor=float(search.radius_),
-        score=float(search.best_score_),
+        score=unit * float(search.best_score_),
         Cs=search.Cs_.tolist(),
         factors=search.radii_.tolist(),
-        scores=scores[chosen].mean(axis=-1).tolist(),
-        folds=folds,
+        scores=(unit * scores[chosen].mean(axis=-1)).tolist(),
+        folds=splitter.n_splits,
         measure=measure(options),
         unit="radius" if given.unit_radius else "radius ×",
         norm_penalty=float(search.norm_penalty_),
@@ -150,36 +161,67 @@ def search_grid(
     weights,
     cv,
     Cs,
-) -> RobustLinearSVCCV:
+) -> RobustLinearSVCCV | RobustLinearRegressorCV:
     """Score models over C, and over what else the options leave open, in folds."""
     prepare = preparation(options, given, X)
-    balanced = options.class_weight == "balanced"
-    search = RobustLinearSVCCV(
-        Cs=Cs,
-        radii=given.factors if np.any(radius) else [1.0],
-        norm_penalties=options.norm_penalty,
-        ramps=options.ramp or None,
-        noise=given.noise if bars else carry_noise(given.noise, prepare, X),
-        error_shape=options.error_shape,
-        class_weight=options.class_weight,
-        cv=cv,
-        scoring=robust_scorer(options.score_radius or 0.0, balanced=balanced),
-        tol=options.tol,
-        solver_options={"random_state": options.seed, "refit": False},
-    )
+    shared: dict[str, Any] = {
+        "Cs": Cs,
+        "radii": given.factors if np.any(radius) else [1.0],
+        "norm_penalties": options.norm_penalty,
+        "noise": given.noise if bars else carry_noise(given.noise, prepare, X),
+        "error_shape": options.error_shape,
+        "cv": cv,
+        "tol": options.tol,
+        "solver_options": {"random_state": options.seed, "refit": False},
+    }
+    search: RobustLinearSVCCV | RobustLinearRegressorCV
+    if options.numbers:
+        search = RobustLinearRegressorCV(options.quantile, **shared)
+    else:
+        balanced = options.class_weight == "balanced"
+        search = RobustLinearSVCCV(
+            ramps=options.ramp or None,
+            class_weight=options.class_weight,
+            scoring=robust_scorer(options.score_radius or 0.0, balanced=balanced),
+            **shared,
+        )
     carried = None if bars is None else bars.carried(linear_steps(prepare, X)[0])
     return search.fit(prepare.transform(X), y, weights, radius=radius, X_err=carried)
 
 
 def measure(options: TrainingOptions) -> str:
     """What models are judged and chosen by."""
+    if options.numbers:
+        return "mean absolute error" if options.quantile == 0.5 else "mean pinball loss"
     return "balanced accuracy" if options.class_weight else "accuracy"
 
 
-def fold_count(y: np.ndarray, wanted: int) -> int:
-    """As many folds as every class has samples for; 0 where it cannot be done."""
-    folds = min(wanted, int(np.unique(y, return_counts=True)[1].min()))
-    return folds if folds >= 2 else 0
+def loss_unit(options: TrainingOptions) -> float:
+    """What pinball losses are multiplied by: at the median they are half the errors."""
+    return 2.0 if options.quantile == 0.5 else 1.0
+
+
+def losses(residuals: np.ndarray, options: TrainingOptions) -> np.ndarray:
+    """The absolute errors, or the pinball losses, of numbers less predictions."""
+    above = loss_unit(options) * options.quantile
+    below = loss_unit(options) * (1 - options.quantile)
+    return np.maximum(above * residuals, -below * residuals)
+
+
+def folds_of(
+    options: TrainingOptions, y: np.ndarray, wanted: int
+) -> KFold | StratifiedKFold | None:
+    """Random folds, each with rows of every class; None where there are too few."""
+    if not wanted:
+        return None
+    if options.numbers:
+        kind, most = KFold, len(y)
+    else:
+        kind, most = StratifiedKFold, int(np.unique(y, return_counts=True)[1].min())
+    folds = min(wanted, most)
+    if folds < 2:
+        return None
+    return kind(folds, shuffle=True, random_state=options.seed)
 
 
 # -- what is certain of predictions ----------------------------------------------------
@@ -204,4 +246,4 @@ def curve_radii(certified_radius: np.ndarray, radius) -> np.ndarray:
         end = float(np.quantile(finite, 0.98, overwrite_input=True))
     if radius > 0:
         end = float(np.clip(end, 1.5 * radius, 10 * radius))
-    return np.linspace(0, end if end > 0 else 1.0, _RADII)
+    return np.linspace(0, end if end > 0 else 1.0, RADII)

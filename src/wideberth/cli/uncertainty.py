@@ -20,10 +20,11 @@ from wideberth.cli.errors import FileError, UserError, blamed_on_data, located
 from wideberth.cli.options import TrainingOptions, is_rule
 from wideberth.cli.output import warn
 from wideberth.cli.prepare import (
+    MANY_LABELS,
     Columns,
     PreparedRows,
-    label_values,
     moments,
+    read_target,
     row_counts,
     training_rows,
 )
@@ -31,7 +32,7 @@ from wideberth.cli.result import Choice
 from wideberth.cli.tables import Opened
 from wideberth.data import Format, Request, kind_of, open_table
 from wideberth.data.delimited import looks_like_number, number_of
-from wideberth.data.errors import agree, listed, quoted
+from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.sources import TableSource, error_names, named_errors
 from wideberth.data.table import Plan, Table
 from wideberth.errors import columns as error_columns
@@ -176,10 +177,11 @@ class ErrorColumns:
 
 def find_error_columns(
     options: TrainingOptions, names: Sequence[str]
-) -> tuple[ErrorColumns, tuple[str, ...]]:
+) -> tuple[ErrorColumns, tuple[str, ...], tuple[str, ...]]:
     """Where the options say that the errors of a table with these columns are.
 
-    Also the columns that hold errors of what is no feature.
+    Also the columns that hold errors of what is no feature, and those of the target
+    where true values are learned.
     """
     given = options.errors
     assert given is not None
@@ -188,11 +190,16 @@ def find_error_columns(
     aside = {options.target, options.radius_column, *options.drop, *options.one_hot}
     if is_file(pattern):
         own = {name: [name] for name in names if name not in aside}
-        return replace(made, columns=own, file=pattern), ()
+        return replace(made, columns=own, file=pattern), (), ()
     pairs = columns_by_name(pattern, names)
     pairs = {k: own for k, own in pairs.items() if aside.isdisjoint(own)}
     found = {k: own for k, own in pairs.items() if k not in aside}
-    unused = tuple(name for k in pairs.keys() - found.keys() for name in pairs[k])
+    of_target = tuple(columns_by_name(pattern, names).get(str(options.target), ()))
+    of_target = of_target if options.measured else ()
+    if not {*of_target}.isdisjoint(aside):
+        of_target = ()
+    unused = {name for k in pairs.keys() - found.keys() for name in pairs[k]}
+    unused -= {*of_target}
     if not found:
         raise UserError(
             f"--errors {pattern} fits no column of {options.data}; its columns are "
@@ -207,7 +214,7 @@ def find_error_columns(
             "which an ellipsoid has no place for; write --errors "
             f"{pattern} box."
         )
-    return made, unused
+    return made, tuple(unused), of_target
 
 
 def errors_to_apply(
@@ -424,12 +431,19 @@ class Uncertainty:
     bars: ErrorBars | None = None  # sets that the radii are multiples of
     errors: ErrorColumns | None = None  # where they are from
     cells: np.ndarray | None = None  # standard errors, where a population is learned
+    target_errors: np.ndarray | None = None  # those of numbers to predict, there too
     n_indicators: int = 0  # features at the end that are categories, and exact
 
     @property
     def per_row(self) -> bool:
         """Whether rows have radii of their own."""
         return self.radius is None or np.ndim(self.radius) > 0
+
+    def take(self, rows: np.ndarray) -> Uncertainty:
+        """The standard errors of some rows."""
+        known = {"cells": self.cells, "target_errors": self.target_errors}
+        some = {n: own[rows] for n, own in known.items() if own is not None}
+        return replace(self, **some)
 
     @property
     def median(self) -> float | None:
@@ -598,7 +612,7 @@ def averaged(
         found.setdefault(name, []).append(k)
     groups = list(found.values())
     for members in groups:
-        if len(set(rows.y[members].tolist())) > 1:
+        if not rows.numbers and len(set(rows.y[members].tolist())) > 1:
             raise UserError(
                 f"{table.where(int(rows.kept[members[0]]))}: measurements of "
                 f"{quoted(ids[members[0]])} in column {quoted(column)} have different "
@@ -630,7 +644,10 @@ def averaged(
     )
     first = np.array([members[0] for members in groups])
     means = np.array([group.mean(axis=0) for group in readings])
-    samples = replace(rows, X=means, y=rows.y[first], kept=rows.kept[first])
+    y = rows.y[first]
+    if rows.numbers:
+        y = np.array([rows.y[members].mean() for members in groups])
+    samples = replace(rows, X=means, y=y, kept=rows.kept[first])
     if rows.weights is not None:
         samples.weights = np.array([rows.weights[m].mean() for m in groups])
     factors = one_radius(options, 1.0)[2]
@@ -656,38 +673,80 @@ def _precision_differs(repeated: list[np.ndarray], scales: np.ndarray) -> bool:
     return bool(stats.chi2.sf(statistic / correction, len(repeated) - 1) < _CHANCE)
 
 
+def _target_errors(
+    opened: Opened, table: Table, rows: PreparedRows
+) -> np.ndarray | None:
+    """The standard error of every number to predict; None where there are none.
+
+    Lower and upper ones are averaged. NaN where the rule is to drop such rows.
+    """
+    options, errors = opened.options, opened.errors
+    held, names, target = table, opened.target_errors, str(options.target)
+    if errors is None or not rows.numbers:
+        return None
+    if errors.file is not None:
+        names = (target,)
+        request = Request(numbers=names, features=(), optional=frozenset(names))
+        held, _ = open_table(errors.file, request, options.read)
+    if not names or names[0] not in held.numbers:
+        return None
+    sides = [errors._magnitudes(held.numbers[n], n != names[-1]) for n in names]
+    found = np.mean(sides, axis=0)[rows.kept]
+    bad = np.flatnonzero(np.isnan(found))
+    rule = errors.missing
+    if bad.size and rule is None:
+        raise UserError(
+            f"the target has no error that can be used in {counted(bad.size, 'row')} "
+            f"({table.where(int(rows.kept[bad[0]]))} is the first); say what is meant "
+            "behind --errors: absent=exact, absent=median, absent=share:0.05 or "
+            "absent=drop."
+        )
+    if rule == "median" and bad.size < len(found):
+        return np.where(np.isnan(found), np.nanmedian(found), found)
+    if rule in (None, "drop"):
+        return found
+    share = str(rule).removeprefix("share:")
+    return fill(found, "exact" if share == "exact" else float(share), rows.y)
+
+
 def of_population(
-    options: TrainingOptions,
-    errors: ErrorColumns | None,
-    table: Table,
-    rows: PreparedRows,
+    opened: Opened, table: Table, rows: PreparedRows
 ) -> tuple[PreparedRows, Uncertainty]:
     """Rows whose true values are to be learned, with the standard errors there are."""
+    options, errors = opened.options, opened.errors
+    of_target = _target_errors(opened, table, rows)
+    if of_target is not None:
+        sound = ~np.isnan(of_target)
+        rows, of_target = rows.take(sound), of_target[sound]
     if not isinstance(rows.X, np.ndarray):
         raise UserError("sparse data has no gaps; leave out --model measured.")
     facts: dict = {"errors": None, "exact": [], "errors_filled_in": 0}
     known, cells = "the values alone, which count as exact", None
     if errors is not None:
+        before = rows.kept
         rows, errors, both, facts = training_cells(errors, table, rows, options)
         cells = errors.standard(both)
+        if of_target is not None:
+            of_target = of_target[np.isin(before, rows.kept)]
         where, exact = tell_columns(errors, facts["exact"])
         known = f"the values and their standard errors, in {where}{exact}"
     learned = f"true values, learned from {known}"
+    facts |= {"shape": "ellipsoid"}
+    if rows.numbers:
+        about = "" if of_target is None else "; the target has errors, too"
+        given = Uncertainty(0.0, "l2", f"{learned}{about}", facts, errors=errors)
+        return rows, replace(given, cells=cells, target_errors=of_target)
     radius, unit, factors = one_radius(options, Posteriors.default_radius)
     size = "in units of" if unit else f"{radius:g} times"
     story = f"{size} the posterior standard deviation of {learned}"
     if not (unit or radius):
         story = f"none beside the doubt about {learned}"
-    facts |= {"unit": "in posterior standard deviations", "shape": "ellipsoid"}
+    facts |= {"unit": "in posterior standard deviations"}
     given = Uncertainty(radius, "l2", story, facts, unit, factors)
     return rows, replace(given, errors=errors, cells=cells)
 
 
 # -- rows and how far they may be off ------------------------------------------------
-
-#: Most different labels that are kept in mind while a column is read; no classifier has
-#: as many classes, and a column of measurements would fill the memory (a choice).
-_TOO_MANY = 100_000
 
 
 def training_data(opened: Opened) -> tuple[PreparedRows, Uncertainty]:
@@ -699,7 +758,7 @@ def training_data(opened: Opened) -> tuple[PreparedRows, Uncertainty]:
         if errors is None:
             rows = replace(rows, X=rows.columns.take_logs(rows.X)[0])
         if options.measured:
-            rows, given = of_population(options, errors, table, rows)
+            rows, given = of_population(opened, table, rows)
         elif errors is not None:
             rows, errors, cells, facts = training_cells(errors, table, rows, options)
             given = in_errors(options, errors, facts)
@@ -731,17 +790,19 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
         beside = {"y": target, "radius": options.radius_column}
         beside["weight"] = options.weight_column
         source = TableSource(reader, plan, beside, memory, errors=tables, texts=True)
-        source.zero_is_exact = errors is None or errors.missing == "exact"
         for texts, _ in source.labels():
-            distinct.update(texts.tolist())
             n += len(texts)
-            if len(distinct) > _TOO_MANY:
-                raise UserError(
-                    f"{reader.name}: the target column holds more than {_TOO_MANY} "
-                    f"different values ({listed(distinct, 3)}); it must hold a class."
-                )
+            if len(distinct) <= MANY_LABELS:
+                distinct.update(texts.tolist())
     with located(reader.name):
-        source.values = label_values(distinct, n, target)
+        found = read_target(distinct, n, options)
+    source.values = found.values
+    if found.numbers:  # read as such from now on, however many there are
+        others = tuple(name for name in plan.texts if name != target)
+        plan = replace(plan, texts=others, numbers=(*plan.numbers, target))
+        source = TableSource(reader, plan, beside, memory, errors=tables)
+        source.names = None
+    source.zero_is_exact = errors is None or errors.missing == "exact"
     names = tuple(plan.features[: source.d])
     columns = Columns(names, dates=plan.dates)
     given = of_columns(options, columns)
@@ -750,7 +811,11 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
         facts = {"errors": None, "exact": exact, "errors_filled_in": 0}
         given = in_errors(options, errors, facts)
     given.radius = None if source.brings_radii else given.radius
-    return PreparedRows(source, None, columns, row_counts(n)), given
+    rows = PreparedRows(
+        source, None, columns, row_counts(n),
+        numbers=found.numbers, task_story=found.story,
+    )  # fmt: skip
+    return rows, given
 
 
 def _measured_in_pieces(

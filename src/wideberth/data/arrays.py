@@ -1,4 +1,4 @@
-"""Matrices with columns beside them: .npy, .npz, memory maps and LIBSVM files.
+"""Matrices with columns beside them: .npy, .npz and LIBSVM files.
 
 An .npz archive holds `X`, a matrix of rows and features or a sparse matrix saved by
 SciPy; its other one-dimensional arrays are columns under their own names, such as `y`.
@@ -171,10 +171,6 @@ class ArrayReader(MatrixReader):
             )
         self.n, d = rows.shape
         self.features = names or tuple(f"x{k}" for k in range(1, d + 1))
-
-    @property
-    def paths(self):
-        return None if isinstance(self.rows, np.memmap) else super().paths
 
     def plan(self, request: Request) -> Plan:
         """A .npy file beside this one is a column, if the request names it."""

@@ -51,10 +51,8 @@ _log = logging.getLogger(__name__)
 _NAMELESS = ("npy", "libsvm")
 
 
-def is_scaled(X, y=None, memory=None) -> bool:
+def is_scaled(X, y=None) -> bool:
     """Whether data is read in chunks: not one NumPy array, SciPy matrix or frame."""
-    if isinstance(X, np.memmap):
-        return memory is not None and X.nbytes > parse_bytes(memory)
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return False
     if isinstance(X, str | PathLike | Source) or is_dask(X):
@@ -109,7 +107,7 @@ def open_data(
     X_err : optional
         Error bars: of a table, or a Dask frame, a dict of feature to error column, to a
         pair (down, up) of them or to None, whose features are all that is read; beside
-        a .npy file or a memory map, an array or another .npy file of the same shape, or
+        a .npy file, an array or another .npy file of the same shape, or
         a pair of them; beside a Dask array, one of the same blocks; beside an array of
         another library, one of the same shape. Dask takes no pairs.
     memory : int or str, optional
@@ -196,15 +194,10 @@ def _open(
         return _open_path(Path(X), beside, memory, columns, X_err, d, labelled)
     if is_dask(X):
         return _open_dask(X, beside, memory, columns, X_err)
-    if isinstance(X, np.memmap) or is_foreign(X):
+    if is_foreign(X):
         if beside["y"] is None:
             raise DataError("y is missing; give one label per row of X.")
-        if is_foreign(X):
-            return ArraySource(X, **beside, X_err=X_err)
-        reader, errors = ArrayReader("X, a memory map", "npy", X), _error_rows(X_err, X)
-        return TableSource(
-            reader, reader.plan(Request()), beside, memory, errors=errors
-        )
+        return ArraySource(X, **beside, X_err=X_err)
     if extras:
         raise DataError(
             f"X yields chunks, so {extras} must come with them: (X, y, weight, radius, "
@@ -229,7 +222,7 @@ def _error_rows(X_err, rows) -> list:
                     "file of the same shape."
                 )
             table = StoredRows(table)
-        elif not isinstance(table, np.memmap):
+        else:
             errors_in_memory(table, None)
             table = table.toarray() if sp.issparse(table) else np.asarray(table)
         check_errors(table, rows.shape)

@@ -395,7 +395,7 @@ def _plain(part):
 
 
 class TableSource(Source):
-    """Rows of a file, or of a memory map: features in columns, the rest beside them.
+    """Rows of a file: features in columns, the rest beside them.
 
     Labels, weights and radii are names of columns, or vectors of one value per row.
     Labels of columns have the type that the file gives them; with `texts` they are
@@ -434,8 +434,7 @@ class TableSource(Source):
             if not (isinstance(value, str) and value in (*plan.texts, *plan.numbers)):
                 value = per_row(value, self.n, name)  # no column
             self.beside[role] = value
-        if reader.paths is not None:
-            self._stamps = {path: _stamp(path) for path in reader.paths}
+        self._stamps = {path: _stamp(path) for path in reader.paths}
         self.brings_radii = self.beside["radius"] is not None
         self.labelled = self.beside["y"] is not None
 
@@ -448,7 +447,7 @@ class TableSource(Source):
         if not any(isinstance(part, str) for part in (y, weight)):
             yield y, weight
             return
-        numbers = tuple(n for n in self.plan.numbers if n == weight)
+        numbers = tuple(n for n in self.plan.numbers if n in (y, weight))
         for chunk in self.chunks(Plan(self.plan.texts, numbers)):
             yield chunk.y, chunk.weight
 

@@ -124,8 +124,8 @@ class Reader(File, ABC):
         self.remarks: list[str] = []
 
     @property
-    def paths(self) -> list[str] | None:
-        """Files that every read opens anew; None of what is no file."""
+    def paths(self) -> list[str]:
+        """Files that every read opens anew."""
         return [] if self.path == "-" else [self.path]
 
     def plan(self, request: Request) -> Plan:
@@ -262,27 +262,29 @@ def gap_codes(table: Table, reader: Reader) -> list[str]:
 
     They are farther from all other values of their column than those are apart.
     """
-    remarks: list[str] = []
     if sp.issparse(table.X):
-        return remarks
+        return []
     ends = np.fmin.reduce(table.X), np.fmax.reduce(table.X)
+    found: list[tuple[str, float, int]] = []
     for j in np.flatnonzero(np.isin(ends, _CODES).any(axis=0)).tolist():
         column = table.X[:, j]
         others = column[~np.isnan(column) & ~np.isin(column, _CODES)]
-        for code in sorted({ends[0][j], ends[1][j]} & set(_CODES)):
-            spread = np.ptp(others) if others.size else np.inf
-            if np.abs(others - code).min(initial=np.inf) <= spread:
-                continue
-            remedy = f"add --read na={code:g}, written as in the file"
-            if reader.kind not in ("csv", "tsv"):
-                remedy = "write null or NaN in its place"
-            count = counted(int((column == code).sum()), "row")
-            remarks.append(
-                f"{reader.name}: column {quoted(table.names[j])} holds {code:g} in "
-                f"{count}, far from all other values; if it stands for a missing value "
-                f"{remedy}."
-            )
-    return remarks
+        spread = np.ptp(others) if others.size else np.inf
+        found += [
+            (table.names[j], code, int((column == code).sum()))
+            for code in sorted({ends[0][j], ends[1][j]} & set(_CODES))
+            if np.abs(others - code).min(initial=np.inf) > spread
+        ]
+    codes = " ".join(f"na={code:g}" for code in dict.fromkeys(c for _, c, _ in found))
+    remedy = f"add --read {codes}, written as in the file"
+    if reader.kind not in ("csv", "tsv"):
+        remedy = "write null or NaN in its place"
+    return [
+        f"{reader.name}: column {quoted(name)} holds {code:g} in "
+        f"{counted(count, 'row')}, far from all other values; if it stands for a "
+        f"missing value {remedy}."
+        for name, code, count in found
+    ]
 
 
 def check_names(names: Iterable[str], where: str) -> None:

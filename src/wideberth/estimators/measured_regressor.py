@@ -19,7 +19,9 @@ gradients m and J by
     ⟨(ΣP_k)⁻¹m, g_i⟩ + ½⟨Q, g_ig_iᵀ − P_i⟩,    where  ½ΣP_kQP_k = J .
 
 The squares of the moves of all rows add up to the variance of θ, also where the
-population is not Gaussian (the sandwich of Huber and White).
+population is not Gaussian (the sandwich of Huber and White). A row draws the line to
+itself, which hides its residual: moves are divided by 1 − its leverage among the x̂, as
+MacKinnon and White do for exact features (HC3, Journal of Econometrics 29, 1985).
 """
 
 from __future__ import annotations
@@ -47,6 +49,14 @@ from wideberth.estimators.streaming import per_row
 from wideberth.estimators.verdict import cell_to_measure, named_cells
 from wideberth.kernels.gaussians import densities
 from wideberth.measurement.fitting import GaussianFitter, marginals
+from wideberth.measurement.goodness import (
+    FAR,
+    ROWS,
+    errors_too_large,
+    far_cells,
+    lacks,
+    misfit,
+)
 from wideberth.measurement.population import (
     FLOOR,
     Measurements,
@@ -72,6 +82,9 @@ _C = 100.0
 _ROUNDS = 3
 #: Errors of y whose squares are within the range of float64.
 _SQUARED = 1e-150, 1e150
+#: Standard errors by which tails must be heavier than Gaussian ones, as for a misfit of
+#: the population: chance warns once in 10⁴.
+_CLEAR = 4.0
 #: Most features whose standard errors are computed: a matrix of features⁴ numbers.
 _MOST_FEATURES = 60
 
@@ -103,10 +116,11 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
     intercept_ : float
     scatter_ : float
         Standard deviation σ of the true target about the line, without any errors. With
-        the absolute loss 1.48 times its median absolute deviation.
+        the absolute loss 1.48 times its median absolute deviation. At least a
+        thousandth of the spread of y.
     coef_std_ : array of shape (n_features,)
-        Standard errors of the slopes, valid without Gaussian assumptions on the
-        scatter. NaN with more than 60 features, or with as many columns as rows.
+        Standard errors of the slopes, valid without Gaussian assumptions on features
+        and scatter. NaN with more than 60 features, or with as many columns as rows.
     interval_scores_ : array
         Size of the residual ÷ spread of rows left out, in ascending order; None
         without `cv`.
@@ -189,6 +203,9 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        for remark in _remarks(line, data, names):
+            warnings.warn(remark, UserWarning, stacklevel=2)
         self._line = line
         self._measured = bool(data.part.variances.any())
         self.coef_ = line.unit * line.coef / line.scale
@@ -446,6 +463,16 @@ class MeasuredLine:
         spreads = np.sqrt(self.scatter**2 + variances)
         return self.origin + self.unit * (values + self.intercept), self.unit * spreads
 
+    def residuals(self, data: Targets) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals, and their variances wᵀVw + e² without the scatter.
+
+        In standard units.
+        """
+        values, spreads = self.predict(data.part)
+        caused = (spreads / self.unit) ** 2 - self.scatter**2
+        errors = (data.errors / self.unit) ** 2
+        return (data.y - values) / self.unit, np.maximum(caused, 0.0) + errors
+
     def _absolute(self, data: Targets) -> MeasuredLine:
         """The line of least absolute deviations on posterior means."""
         parts = zip(*self.posteriors(data.part), strict=True)
@@ -461,6 +488,8 @@ class MeasuredLine:
             variances = errors + _quadratic(covariances, w)
             scatter = _scatter(y - means @ w - b, variances)
             spreads = np.sqrt(np.maximum(scatter**2 + variances, FLOOR))
+        # As for Gaussians, whose covariances are held above the floor.
+        scatter = max(scatter, math.sqrt(FLOOR)) if y.any() else 0.0
         return replace(self, coef=w, intercept=b, scatter=scatter)
 
     # -- standard errors ---------------------------------------------------------------
@@ -486,8 +515,21 @@ class MeasuredLine:
             b = np.append(-self.coef[self.varies[:-1]], 1.0)
             J = a[:, :, None] * b
             moves = self._moves(part, np.zeros((m, m + 1)), J)
-        std = np.sqrt(np.sum(moves**2, axis=0) * n / (n - m - 1))
+            moves = self._as_left_out(moves, data)
+        std = np.sqrt(np.sum(moves**2, axis=0))
         return self.unit * among(std, self.varies[:-1]) / self.scale
+
+    def _as_left_out(self, moves: np.ndarray, data: Targets) -> np.ndarray:
+        """Moves with residuals about the line of all the other rows."""
+        x = np.concatenate([mean for mean, _ in self.posteriors(data.part)])
+        x = (x - x.mean(axis=0))[:, self.varies[:-1]]
+        gains = x @ np.linalg.pinv(x.T @ x, hermitian=True)
+        rest = 1 - 1 / len(x) - np.sum(gains * x, axis=1)  # 1 − leverage
+        # A row with a feature of its own has no residual, but the spread of any row.
+        alone = rest <= FLOOR
+        spreads = np.sqrt(self.scatter**2 + self.residuals(data)[1])
+        moves = moves / np.where(alone, 1.0, rest)[:, None]
+        return np.where(alone[:, None], gains * spreads[:, None], moves)
 
     def _absolute_moves(self, data: Targets, part: Measurements) -> np.ndarray:
         """By how much each row moves the slopes of the absolute loss.
@@ -514,7 +556,8 @@ class MeasuredLine:
             J -= np.einsum("jn,na,nb->jab", h, r, g)
             start += len(g)
         direct = H.T * (spreads * np.sign(u) / (2 * _density_at_zero(u)))[:, None]
-        return direct + self._moves(part, m, J)
+        freedom = len(u) / (len(u) - len(w) - 1)
+        return math.sqrt(freedom) * (direct + self._moves(part, m, J))
 
     def _moves(self, part: Measurements, m: np.ndarray, J: np.ndarray) -> np.ndarray:
         """By how much each row moves estimates with these gradients by μ and Σ.
@@ -572,6 +615,116 @@ def _units(part: Measurements) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     scale = np.where(varies, np.sqrt(variance), 1.0) * size
     constant = np.where(np.isfinite(low), low, 0.0)
     return np.where(varies, centre * size, constant), scale, varies
+
+
+# -- what does not fit -----------------------------------------------------------------
+
+
+def _remarks(line: MeasuredLine, data: Targets, names) -> Iterator[str]:
+    """Sentences about measurements that this line is not for."""
+    part, varies = data.part.scaled(line.centre, line.scale), line.varies[:-1]
+    residuals, variances = line.residuals(data)
+    far = far_cells(part, ~varies, range(len(part)), names)
+    features = _too_large_errors(line, part, names)
+    times = errors_too_large(residuals, variances, line.scatter**2)
+    if far:
+        yield (
+            f"{far} A value so far off turns the line: set it to NaN, raise its error, "
+            "or take logarithms."
+        )
+    if features:
+        yield features
+    if times:
+        yield (
+            "y scatters less about the line than y_err and X_err say: they look about "
+            f"{times:.2g} times too large. scatter_ cannot be told then, and slopes "
+            "and intervals rest on these errors. State smaller ones."
+        )
+    elif line.loss == "gaussian" and line.varies[-1]:
+        yield from _heavy_tails(residuals, np.sqrt(line.scatter**2 + variances))
+    if not far and not features:
+        yield from _misfit(line, part, names)
+
+
+def _too_large_errors(line: MeasuredLine, part: Measurements, names) -> str:
+    """A sentence about errors of features; empty if they fit."""
+    mean, spread = line.population.means[0], line.population.covariances[0]
+    found = {}
+    for k, j in enumerate(np.flatnonzero(line.varies[:-1])):
+        off, variances = part.values[:, j] - mean[k], part.variances[:, j]
+        if times := errors_too_large(off, variances, spread[k, k]):
+            found[str(names[j])] = times
+    if not found:
+        return ""
+    worst = max(found, key=lambda name: found[name])
+    return (
+        f"These columns scatter less than X_err says: {', '.join(found)}. The errors "
+        f"of {worst} look about {found[worst]:.2g} times too large, and slopes rest "
+        "on them. State smaller ones."
+    )
+
+
+def _heavy_tails(residuals: np.ndarray, spreads: np.ndarray) -> Iterator[str]:
+    efficiency = _efficiency(residuals / np.maximum(spreads, FLOOR))
+    if not efficiency > 1:
+        return
+    quarter, three = np.percentile(residuals, [25, 75])
+    row = int(np.abs(residuals).argmax())
+    times = abs(residuals[row]) / max(three - quarter, FLOOR)
+    yield (
+        "The scatter about the line has heavy tails: the variance of the slopes is "
+        f"about {efficiency:.2g} times that with loss='absolute', which follows the "
+        "median of y. Set that, unless it is the mean that you are after."
+    ) + (
+        f" Look at row {row} first: its y is {times:.0f} times as far from the line as "
+        "the middle half of the rows are from each other."
+        if times > FAR
+        else ""
+    )
+
+
+def _misfit(line: MeasuredLine, part: Measurements, names) -> Iterator[str]:
+    """Whether one Gaussian fits the features, where cells are uncertain or missing."""
+    low, high = np.nanmin(part.values, axis=0), np.nanmax(part.values, axis=0)
+    ends = (part.values == low) | (part.values == high)
+    chosen = line.varies[:-1] & ~(part.exact & ends).all(axis=0)  # no categories
+    part = part.columns(chosen)
+    if not (chosen.any() and (np.isnan(part.values).any() or part.variances.any())):
+        return
+    fitter = GaussianFitter(line.prior, _TOL / len(part), _MAX_ITER)
+    found, prior = fitter.fit(part, None, 1)
+    places = {ROWS: ROWS} | dict(enumerate(np.flatnonzero(chosen).tolist()))
+    columns = misfit(fitter, found.population, part, prior)
+    columns = {what: [places[j] for j in js] for what, js in columns.items()}
+    lacking, shared = lacks(columns, names), "the share of targets in intervals"
+    if lacking:
+        holds = f"Slopes and {shared} do not rest on that."
+        if line.loss == "absolute":
+            holds = f"{shared.capitalize()} does not rest on that; slopes do."
+        yield (
+            f"One Gaussian does not fit the true features: {lacking}. {holds} "
+            "Predictions may be better with several Gaussians: "
+            "make_robust_pipeline(StandardScaler(), TrueFeatures(2), "
+            "RobustLinearRegressor())."
+        )
+
+
+def _efficiency(u: np.ndarray) -> float:
+    """Variance of least squares ÷ that of least absolute deviations, 4σ²f(0)².
+
+    f is the density at the median of residuals ÷ spreads. Of Gaussian ones it is 2/π;
+    0 where it could be that by chance.
+    """
+    n = len(u)
+    u = u - np.median(u)
+    width = 0.9 * n**-0.2
+    density = 1 / math.sqrt(2 * math.pi)
+    kernel = 1 / math.sqrt(
+        4 * math.pi
+    )  # ∫K², so ∫K²/(n·width·f) is the variance of f̂/f
+    error = math.sqrt(4 * kernel / (n * width * density) + 2 / n)
+    found = 4 * float(np.var(u)) * _density_at_zero(u) ** 2
+    return found if found > 2 / math.pi * math.exp(_CLEAR * error) else 0.0
 
 
 def _quadratic(covariances: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -33,20 +33,19 @@ def per_row(method: Callable) -> Callable:
     def answer(self, X, X_err=None, **params):
         if not in_chunks(X):
             return method(self, X, X_err, **params)
-        if params:
-            raise ValueError(
-                f"{listed(params)} {agree(len(params), 'goes', 'go')} with rows in "
-                f"memory; X is a "
-                f"{type(X).__name__}, read in chunks."
-            )
         name = method.__name__
-        if not is_dask(X):
-            parts = [part[name] for part in self.stream(X, name, X_err=X_err)]
-            return np.concatenate(parts)
+        refused = params.keys() - _SETTINGS.get(name, set())
+        if refused:
+            raise ValueError(
+                f"{listed(sorted(refused))} {agree(len(refused), 'goes', 'go')} with "
+                f"rows in memory; X is a {type(X).__name__}, read in chunks."
+            )
         source: Any = _opened(self, X, X_err=X_err)
         kind = _KINDS[name](self)
-        question = _question(self, source, partial(_answers, {name: kind}))
-        return source.answered(question, name, *kind)
+        question = _question(self, source, partial(_answers, {name: kind}, **params))
+        if is_dask(X):
+            return source.answered(question, name, *kind)
+        return np.concatenate([part[name] for part in source.map(question)])
 
     answer.answers_rows = True  # type: ignore[attr-defined]
     return answer
@@ -130,6 +129,8 @@ def _opened(model, X, beside: dict | None = None, X_err=None, memory=None) -> So
     )
 
 
+#: Parameters of methods that are one number for all rows.
+_SETTINGS = {"predict_interval": {"coverage"}}
 #: Type and shape of one answer of a model, by method.
 _KINDS: dict[str, Callable[[Any], tuple]] = {
     "predict": lambda model: (
@@ -146,11 +147,15 @@ _KINDS: dict[str, Callable[[Any], tuple]] = {
 }
 
 
-def _answers(kinds: dict[str, tuple], model, X, chunk: Samples) -> dict:
+def _answers(
+    kinds: dict[str, tuple], model, X, chunk: Samples, **settings
+) -> dict[str, np.ndarray]:
     """What methods of a model say of the rows of a chunk."""
     if not chunk.n:
         return {name: np.empty((0, *width), t) for name, (t, width) in kinds.items()}
-    return {name: host(getattr(model, name)(X, chunk.X_err)) for name in kinds}
+    return {
+        name: host(getattr(model, name)(X, chunk.X_err, **settings)) for name in kinds
+    }
 
 
 def _weigh_right(
@@ -189,7 +194,7 @@ class Question:
             if self.order is not None:
                 X = X[:, self.order]
             if self.names is not None and not sp.issparse(X):
-                X = _frame(X, self.names)
+                X = as_frame(X, self.names)
             return self.answer(self.model, X, chunk)
         except DataError:
             raise
@@ -221,7 +226,8 @@ def _order(source: Source, names: list) -> np.ndarray | None:
     return np.array([places[name] for name in names])
 
 
-def _frame(X: np.ndarray, names: list[str]):
+def as_frame(X: np.ndarray, names):
+    """Rows with the names of their columns, for steps that know columns by name."""
     try:
         import pandas as pd
     except ImportError:

@@ -39,7 +39,12 @@ _TAILS = 2.5
 _HELD = 1000.0
 #: Standard errors that either must exceed, so that chance does not warn: one in 10⁴.
 _CLEAR = 4.0
-
+#: How far from the median of its column a measurement is warned of, in units of its
+#: error and the range of the middle half: a choice, far outside any Gaussian.
+FAR = 20.0
+#: Part of what their errors explain that values must scatter less before errors are
+#: called too large: a choice. Errors too large by an eighth leave a fifth of it.
+_TOO_LARGE = 0.2
 
 #: What rows may have and a population may lack, as users read it.
 _LACKS = {"lumps": "several lumps or a skew", "tails": "heavy tails"}
@@ -54,6 +59,45 @@ def lacks(found: dict[str, list[int]], names) -> str:
         for what, columns in found.items()
         if columns
     )
+
+
+def far_cells(part: Measurements, beside: np.ndarray, rows, names) -> str:
+    """A sentence about measurements far outside their columns; empty if there is none.
+
+    Columns `beside` the population, a mask, are not looked at.
+    """
+    low, middle, high = np.nanpercentile(part.values, [25, 50, 75], axis=0)
+    width = np.where((high > low) & ~beside, high - low, np.inf)
+    off = np.abs(part.values - middle) / np.sqrt(part.variances + width**2)
+    off[np.isnan(off)] = 0.0
+    far = (off > FAR).sum(axis=0)
+    if not far.any():
+        return ""
+    row, column = np.unravel_index(off.argmax(), off.shape)
+    columns = ", ".join(str(names[j]) for j in np.flatnonzero(far))
+    return (
+        f"{far.sum()} measurements are more than {FAR:g} times as far from the median "
+        "of their column as their error and the middle half of the column explain, in "
+        f"the columns: {columns}. The worst is in row {rows[row]}, column "
+        f"{names[column]!s}."
+    )
+
+
+def errors_too_large(off: np.ndarray, variances: np.ndarray, spread: float) -> float:
+    """How much larger errors are than values `off` their mean admit; 0 if they fit.
+
+    Values scatter with the variances and that of the population, `spread`. Of those
+    whose errors are the larger part, the squares of off/√(v + spread) have the mean 1
+    and, Gaussian, the variance 2.
+    """
+    told = ~np.isnan(off) & (variances >= spread) & (variances > 0)
+    k = int(told.sum())
+    if k == 0:
+        return 0.0
+    square = float(np.mean(off[told] ** 2 / (variances[told] + spread)))
+    if square >= 1 - max(_TOO_LARGE, _CLEAR * (2 / k) ** 0.5):
+        return 0.0
+    return max(square, FLOOR) ** -0.5
 
 
 def _listed(columns: list[int], names) -> str:

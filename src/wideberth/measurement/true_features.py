@@ -30,7 +30,7 @@ from wideberth.data.files import physical_memory
 from wideberth.data.opening import in_chunks, open_measurements
 from wideberth.data.samples import Samples
 from wideberth.measurement.fitting import GaussianFitter, category_effects, marginals
-from wideberth.measurement.goodness import ROWS, lacks, misfit
+from wideberth.measurement.goodness import ROWS, far_cells, lacks, misfit
 from wideberth.measurement.population import (
     Measurements,
     Population,
@@ -53,9 +53,6 @@ _LONGEST_STEP = 1e12
 #: Most categories whose effects are learned, those nearest to half of the rows: each
 #: takes as many products as rows times categories.
 _MOST_EFFECTS = 200
-#: How far from the median of its column a measurement is warned of, in units of its
-#: error and the range of the middle half: a choice, far outside any Gaussian.
-_FAR = 20.0
 
 
 class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -428,22 +425,10 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Warn of tails that no Gaussian has, where posteriors depend on it."""
         if not (self._measured or np.isnan(part.values).any()):
             return
-        low, middle, high = np.nanpercentile(part.values, [25, 50, 75], axis=0)
-        width = np.where((high > low) & ~self._beside, high - low, np.inf)
-        off = np.abs(part.values - middle) / np.sqrt(part.variances + width**2)
-        off[np.isnan(off)] = 0.0
-        far = (off > _FAR).sum(axis=0)
-        if far.any():
-            row, column = np.unravel_index(off.argmax(), off.shape)
-            names = self._names()
-            columns = ", ".join(str(names[j]) for j in np.flatnonzero(far))
+        if far := far_cells(part, self._beside, rows, self._names()):
             warnings.warn(
-                f"{far.sum()} measurements are more than {_FAR:g} times as far from "
-                "the median of their column as their error and the middle half of the "
-                f"column explain, in the columns: {columns}. The worst is in row "
-                f"{rows[row]}, column {names[column]!s}. A population of Gaussians has "
-                "no such tails: take logarithms, raise errors, or set such cells to "
-                "NaN.",
+                f"{far} A population of Gaussians has no such tails: take logarithms, "
+                "raise errors, or set such cells to NaN.",
                 UserWarning,
                 stacklevel=3,
             )
