@@ -241,3 +241,20 @@ def test_a_tiny_table_that_sweeps_do_not_solve_goes_to_newton():
     found, control = run(Problem.from_data(X, y, C=1e12))
     assert found.status == "solved"
     assert control.steps < control.max_iter
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_inside_their_bounds_balance_the_classes_at_a_square_of_the_cost(seed):
+    problem = make_problem(n=60, d=5, C=0.3, intercept=0.0, separation=0.5, seed=seed)
+    known = solve_conic(problem)
+    inside = (known.alpha > 1e-3) & (known.alpha < problem.weights - 1e-3)
+    best, lost = known.certificate.dual, []
+    for share in (0.1, 0.01):
+        alpha = np.where(inside, known.alpha, np.round(known.alpha / 0.3) * 0.3)
+        alpha[np.flatnonzero(inside)[0]] *= 1 - share
+        balanced = sweeps._balanced(problem, alpha, float(alpha @ problem.y))
+        assert abs(balanced @ problem.y) <= 1e-12 < abs(alpha @ problem.y)
+        assert np.all((balanced >= 0) & (balanced <= problem.weights))
+        assert np.array_equal(balanced[~inside], alpha[~inside])
+        lost.append(best - problem.dual_at(balanced).value)
+    assert lost[1] <= lost[0] / 15 + 1e-7 * best  # a tenth, were it linear
