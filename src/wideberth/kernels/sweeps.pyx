@@ -287,8 +287,10 @@ cdef class Sweeps:
     def active(self):
         return self.at.n_active
 
-    def run(self, Py_ssize_t most_epochs, double most_entries, double tol):
-        """Sweep until about `tol` times the objective is left of the gap.
+    def run(
+        self, Py_ssize_t most_epochs, double most_entries, double tol, double least=0.0
+    ):
+        """Sweep until about `tol` times the objective, or `least`, is left of the gap.
 
         Ends after so many epochs or once so many entries are read, too. Rows that were
         left out come back once the others have the gap that is asked for; or a tenth
@@ -320,7 +322,7 @@ cdef class Sweeps:
                     self.whole, self.shrunk = self.at.entries, 0
                 else:
                     self.last_whole = INFINITY
-                    left = tol * (self.value + told)
+                    left = tol * max(self.value + told, least)
                     self.shrunk += self.at.entries
                     few = self.shrunk >= self.whole and told <= 0.1 * self.gap
                     if 2 * self.at.n_active > self.n:
@@ -337,7 +339,7 @@ cdef class Sweeps:
                 self.told_gap = told
                 if k <= NOTED:
                     read[k - 1], seen[k - 1], gaps[k - 1] = entries, rows, told
-                if self.gap <= tol * (self.value + self.gap):
+                if self.gap <= tol * max(self.value + self.gap, least):
                     break
         self.epochs = k
         while half + 1 < min(k, NOTED) and read[half + 1] <= 0.5 * entries:

@@ -193,7 +193,7 @@ class Ascent:
         None where Newton's method should take over.
         """
         if init is None:
-            self._begin(DualIterate.zero(self.screener.problem), 0.0)
+            self._begin(DualIterate.first(self.screener.problem), 0.0)
         else:
             free = self.screener.reduction.free
             alpha = np.clip(init, 0.0, self.full.weights)[free]
@@ -224,12 +224,13 @@ class Ascent:
 
     @property
     def scale(self) -> float:
-        """About the objective."""
-        return abs(self.sweeps.value) + self.gap
+        """About the objective, or what gaps are relative to if that is more."""
+        return max(abs(self.sweeps.value) + self.gap, self.full.least_scale)
 
     def _left(self) -> float:
         """What it will cost to sweep to the goal, relative to about the optimum."""
-        optimum = math.sqrt(abs(self.sweeps.value) * self.scale)
+        value = abs(self.sweeps.value)
+        optimum = math.sqrt(value * (value + self.gap))
         return self.pace.left(self.goal * max(optimum, self.full.least_scale))
 
     # -- sweeps ------------------------------------------------------------------------
@@ -291,7 +292,8 @@ class Ascent:
         control, sweeps, rows = self.control, self.sweeps, self.screener.problem.rows
         most = min(max(self.entries, _LEAST_ENTRIES), _CALL_ENTRIES)
         epochs = min(control.max_iter - control.steps, MOST_STEPS)
-        entries, visited = sweeps.run(epochs, most, self.goal)
+        least = self.full.least_scale
+        entries, visited = sweeps.run(epochs, most, self.goal, least)
         self.entries += entries
         self.at.s, self.at.balance = sweeps.s, sweeps.balance
         control.steps += math.ceil(visited / rows.n)
