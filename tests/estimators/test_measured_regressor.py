@@ -231,7 +231,7 @@ def wild(column, size):
 SPOILT = {
     r"heavy tails: .* Look at row 7 first": wild(None, 1e4),
     r"worst is in row 7, column 0\. A value so far off": wild(0, 1e4),
-    "about [4-9].* times too large. scatter_": lambda X, y, E, e: (X, y, E, e + 4 * y.std()),
+    "than y_err says: it looks about [4-9].* times too large. scatter_": lambda X, y, E, e: (X, y, E, e + 4 * y.std()),
     "columns scatter less than X_err says: 0, 1, 2": lambda X, y, E, e: (X, y, 5 * E, e),
     "does not fit the true features: several lumps .* whole rows": (
         lambda X, y, E, e: (X + 9 * (np.arange(len(y)) % 2)[:, None], y, E, e)
