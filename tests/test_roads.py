@@ -290,7 +290,7 @@ NUMBERS = [
     Numbers("median, tolerances", radius=0.5, errors="box", intercept=1.0),
     Numbers("median, equal rows", radius=0.25, distinct=30),
 ]
-#: What a form may be refused with: standard errors of single cells stay in memory.
+#: What a form may be refused with: it has no place for errors, or for those alone.
 KEPT = re.compile("in memory|no place for")
 
 
@@ -316,8 +316,7 @@ def test_every_form_gives_the_same_line(case):
                 continue
         found[name] = one, model
     assert all(map(KEPT.search, refused.values())), refused
-    chunked = {*CHUNKED} if case.errors == "ellipsoid" else {"LIBSVM"}
-    assert refused.keys() <= (chunked | FOREIGN.keys() if case.tables else set())
+    assert refused.keys() <= ({"LIBSVM", *FOREIGN} if case.tables else set())
     first, (best, trained) = next(iter(found.items()))
     assert len(found) >= len(MEMORY)
     for name, (one, model) in found.items():

@@ -476,12 +476,6 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
     """What the problem is made of, but for its rows."""
     if source.brings_errors:
         check_errors_alone(statement.noise, statement.error_shape)
-        if statement.tilt and statement.error_shape == "ellipsoid":
-            raise DataError(
-                "loss='quantile' with standard errors of single cells keeps the errors "
-                "of all rows in memory: give X, y and X_err in memory, or say "
-                "error_shape='box', tolerances, of which sums are enough."
-            )
     shape = as_shape(statement.noise, source.d, source.names)
     return Terms(
         source.d,

@@ -91,7 +91,7 @@ def worst_case(values, labels, coef, radius, noise="l2") -> np.ndarray:
     moves = np.empty((len(labels), coef.shape[1]))
     for label, other in np.unique(np.column_stack([labels, rival]), axis=0):
         rows = np.flatnonzero((labels == label) & (rival == other))
-        unit = _worst_moves(noise, rows, coef[other] - coef[label])
+        unit = worst_moves(noise, rows, coef[other] - coef[label])
         moves[rows] = radii[rows, None] * unit
     return moves
 
@@ -102,13 +102,13 @@ def rivals(values, labels, coef, radius, noise="l2") -> np.ndarray:
     return _robust_lead(values, labels, coef, radius, noise).argmin(axis=1)
 
 
-def _worst_moves(noise, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+def worst_moves(noise, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Moves of the samples `rows` that attain κ_i(w) or Ω(w), one in a row or for all.
 
     Under a shape they are all the same.
     """
     if not isinstance(noise, ErrorBars):
-        return as_shape(noise, w.size).maximizer(w)
+        return np.atleast_2d(as_shape(noise, w.size).maximizer(w))
     return noise.take(rows).moves(w)
 
 

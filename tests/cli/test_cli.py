@@ -521,7 +521,7 @@ def test_progress_is_shown_on_a_terminal_only(fitted):
     os.close(end)
     assert "cross-validating" in os.read(terminal, 10_000).decode()
     os.close(terminal)
-    done = execute(*arguments[len(EXECUTABLE) :], folder=folder)
+    done = run(*arguments[len(EXECUTABLE) :], folder=folder)
     assert done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[0].startswith("verdict    Robustness ")

@@ -365,6 +365,16 @@ def test_errors_are_routed_through_pipelines_and_searches(kind, asked):
         np.testing.assert_allclose(own.scores_, expected.scores_)
 
 
+def test_a_search_of_pairs_has_scorers_see_the_middles():
+    with sklearn.config_context(enable_metadata_routing=True):
+        options = {"error_shape": "box", "cv": 3, "tol": 1e-7}
+        search = RobustLinearSVCCV([1.0], scoring=RobustScorer(), **options)
+        search.fit(X, Y, X_err=(E, UP))
+        by_radius = RobustLinearSVCCV([1.0], scoring=robust_scorer(1.0), **options)
+        by_radius.fit(X, Y, X_err=(E, UP))
+    np.testing.assert_allclose(search.scores_, by_radius.scores_)
+
+
 # -- pipelines in raw units ------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 from itertools import product
 
 import joblib
@@ -367,6 +368,16 @@ def test_features_without_a_weight_are_told_and_selected():
     assert again.score(X, y) > 0.93
 
 
+def test_a_feature_counts_where_some_class_weighs_it():
+    X, y = IRIS
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NullModelWarning)
+        model = RobustLinearSVC(radius=0.05, noise="linf").fit(X, y)
+    used = (model.coef_ != 0).any(axis=0)
+    assert not (model.coef_ != 0).all(axis=0)[used].all()  # of some classes only
+    np.testing.assert_array_equal(model.support_features_, np.flatnonzero(used))
+
+
 def test_a_sparse_model_answers_as_the_dense_one_does():
     X, y = two_classes()
     model = RobustLinearSVC(radius=0.1, noise="linf").fit(X, y)
@@ -479,6 +490,30 @@ def test_classes_in_parallel_are_the_same():
     for backend in ("loky", "multiprocessing"):
         with joblib.parallel_config(backend=backend, n_jobs=2):
             same_model(alone, RobustLinearSVC(**options).fit(X, y), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("C", "solver", "store"),
+    [
+        (0.02, "auto", np.asarray),
+        (2.0, "auto", sp.csr_array),
+        (2.0, "coordinate", np.asarray),
+    ],
+)
+def test_classes_together_are_as_good_as_each_alone(C, solver, store):
+    X, y = digits()
+    X = store(X)
+    options = {"solver": solver, "random_state": 0}
+    model = RobustLinearSVC(C, 0.05, tol=1e-5, solver_options=options).fit(X, y)
+    for k, label in enumerate(model.classes_):
+        signs = np.where(y == label, 1.0, -1.0)
+        problem = Problem.from_data(X, signs, C=C, radius=0.05, intercept=0.0)
+        alone = solve(X, signs, C=C, radius=0.05, tol=1e-5, random_state=1)
+        value = problem.at(model.coef_[k], model.intercept_[k]).value
+        assert value == pytest.approx(model.objective_[k], rel=1e-9)
+        # Each is within its proven gap above the one optimum.
+        assert value - model.dual_gap_[k] <= alone.primal * (1 + 1e-9)
+        assert alone.primal - alone.gap <= value * (1 + 1e-9)
 
 
 def test_limits_are_kept_and_said():

@@ -303,7 +303,7 @@ def test_predictions_of_chunks_are_those_of_memory():
     np.testing.assert_allclose(model.predict(chunks), model.predict(X, E))
     half = model.predict_interval(X, E, coverage=0.5)
     np.testing.assert_allclose(model.predict_interval(chunks, coverage=0.5), half)
-    with pytest.raises(ValueError, match="return_std goes with rows in memory"):
+    with pytest.raises(ValueError, match="'return_std' goes with rows in memory"):
         model.predict(chunks, return_std=True)
     lazy = pytest.importorskip("dask.array")
     rows, errors = lazy.from_array(X, (50, 3)), lazy.from_array(E, (50, 3))

@@ -71,3 +71,15 @@ def test_rows_made_to_collide_are_kept_apart(form):
     found = group_rows(form(X), np.ones(1000), np.zeros(1000, np.int32), 1000)
     assert found[0].tolist() == [*range(500), *range(499, -1, -1)]
     assert found[1].tolist() == list(range(500))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_row_is_not_the_beginning_of_another_one(form):
+    """Entries whose hash is 0, the two halves of their bits being equal."""
+    (v,) = np.array([0x3FF000003FF00000], dtype=np.uint64).view(np.float64)
+    X = np.array(
+        [[1, 0], [1, v], [0, 0], [v, 0], [0, v], [v, v], [1, v], [0, 0], [1, 0]]
+    )
+    signs, before = np.ones(len(X)), np.zeros(len(X), dtype=np.int32)
+    found = group_rows(FORMS[form](X), signs, before, len(X))
+    assert found[0].tolist() == in_a_dictionary(X, signs, before)[0]

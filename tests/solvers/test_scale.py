@@ -497,7 +497,7 @@ GENERATE = """
 import sys
 import numpy as np
 rng, folder = np.random.default_rng(0), sys.argv[1]
-X = np.lib.format.open_memmap(f"{folder}/X.npy", "w+", np.float32, (2_500_000, 40))
+X = np.lib.format.open_memmap(f"{folder}/X.npy", "w+", np.float32, (1_250_000, 40))
 normal, y = rng.normal(size=40) / 6, np.empty(len(X), np.int8)
 for start in range(0, len(X), 50_000):
     rows = slice(start, start + 50_000)
@@ -524,7 +524,7 @@ print(1024 * int(peak) - memory)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for the memory held")
 def test_memory_is_bounded_by_the_argument(tmp_path):
-    """400 MB of data, and 130 MB beyond what the interpreter and its libraries take.
+    """200 MB of data, and 65 MB beyond what the interpreter and its libraries take.
 
     What these take is theirs, and the machine's: it is measured, having solved once.
     """
@@ -536,4 +536,4 @@ def test_memory_is_bounded_by_the_argument(tmp_path):
         return done.stdout
 
     run(GENERATE)
-    assert int(run(SOLVE, str(130 * 10**6))) < 0
+    assert int(run(SOLVE, str(65 * 10**6))) < 0

@@ -679,9 +679,10 @@ class FitOptions(TrainingOptions):
                 )
         if self.measured and self.numbers:
             for option in self._given(_NO_LINE):
+                drop = ", and such columns with --drop" if "one" in option else ""
                 yield (
                     f"--model measured fits numbers by likelihood, in which {option} "
-                    "has no place; leave it out."
+                    f"has no place; leave it out{drop}."
                 )
         if self.memory is None:
             return

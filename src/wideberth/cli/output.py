@@ -12,6 +12,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,10 +24,14 @@ from wideberth.cli.errors import UserError
 from wideberth.cli.result import FoldMeans, Gain
 from wideberth.data.files import Staged, uninterrupted
 
+#: Characters of a line of text on the terminal; tables may need more.
+_WIDTH = 88
 #: Bytes of a table that wait in memory until all of it is there (a choice).
 _SMALL = 1 << 24
 #: Sizes of numbers that are written without a power of ten (a choice).
 _PLAIN = 1e-4, 1e7
+#: Most digits behind the point that are written to show an error (a choice).
+_DIGITS = 8
 #: What is written to a file: text, bytes, or a stream of them.
 Content = str | bytes | IO[bytes]
 
@@ -240,9 +245,13 @@ def aligned(lines: Iterable[tuple[str, str | TextTable]]) -> str:
     grid.add_column(min_width=9, no_wrap=True)
     grid.add_column()
     for heading, told in lines:
-        grid.add_row(heading, Text(told) if isinstance(told, str) else columns(told))
+        if isinstance(told, str):
+            lines_of = textwrap.wrap(told, _WIDTH - 11, break_on_hyphens=False)
+            grid.add_row(heading, Text("\n".join(lines_of)))
+        else:
+            grid.add_row(heading, columns(told))
     stream = io.StringIO()
-    Console(file=stream, width=88, color_system=None).print(grid)
+    Console(file=stream, width=2 * _WIDTH, color_system=None).print(grid)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
@@ -341,6 +350,8 @@ def with_error(value: float, error: float, sign: str = "") -> tuple[str, str]:
     if size < _PLAIN[0] or size >= _PLAIN[1]:
         return with_minus(f"{value:{sign}.4g}"), f"{error:.2g}"
     digits = max(0, 1 - int(f"{error:.1e}".partition("e")[2]))
+    if digits > _DIGITS:
+        return with_minus(f"{value:{sign}.4g}"), f"{error:.1e}"
     rounded = round(value, digits) + 0.0  # no −0.0
     return with_minus(f"{rounded:{sign}.{digits}f}"), f"{error:.{digits}f}"
 

@@ -486,7 +486,7 @@ def read_target(
     which differ from row to row; otherwise classes.
     """
     target = str(options.target)
-    values = {text: _as_number(text, options) for text in sorted(texts)}
+    values = _as_numbers(texts, options)
     known = {value for value in values.values() if value is not None}
     strange = [text for text, value in values.items() if value is None]
     k, whole = len(known), all(value.is_integer() for value in known)
@@ -494,12 +494,23 @@ def read_target(
     size = f"more than {MANY_LABELS}" if many else str(k)
     kind = f"{size} different {'whole ' if whole else ''}numbers"
     if options.numbers or (options.task is None and _is_measured(known, strange, n)):
+        if strange and looks_like_number(strange[0]):
+            raise UserError(
+                f"the target column {quoted(target)} holds {quoted(strange[0])}, which "
+                "may be one number or another; say --read decimal=, or decimal=. for "
+                "its decimal sign."
+            )
+        if not known:
+            raise UserError(
+                f"the target column {quoted(target)} holds text, {listed(strange, 3)}, "
+                "and no number to predict; leave out --task regress."
+            )
         if strange:
             raise UserError(
                 f"the target column {quoted(target)} holds {kind} beside "
-                f"{listed(strange, 3)}; if that means a missing value add "
-                f"--read na={strange[0]}. --task classify takes all of them for "
-                "classes."
+                f"{listed(strange, 3)}; add --read na={strange[0]} if that means a "
+                "missing value, or leave such rows out of the file. --task classify "
+                "takes all of them for classes."
             )
         if k < 2:
             raise UserError(
@@ -507,31 +518,42 @@ def read_target(
                 f"{listed(values)}; there is nothing to predict."
             )
         if options.numbers:
-            return TargetValues(True, values, "as --task says")
+            return TargetValues(True, values, "--task says so")
         if whole and not many and k == n == max(known) - min(known) + 1:
             raise UserError(
                 f"the target column {quoted(target)} numbers the rows, and is nothing "
                 "to predict; name another --target, or say --task regress."
             )
-        unsure = " (if they are classes: --task classify)" if whole else ""
-        return TargetValues(True, values, f"it holds {kind}{unsure}")
+        unsure = "; if they are classes: --task classify" if whole else ""
+        return TargetValues(True, values, f"{target} holds {kind}{unsure}")
     story = ""
     if options.task is None and not strange and (k > 2 or not whole):
-        story = f"it holds only {kind} (to predict the number: --task regress)"
+        story = f"{target} holds only {kind}; to predict the number: --task regress"
     return TargetValues(False, label_values(texts, n, target), story)
 
 
-def _as_number(text: str, options: TrainingOptions) -> float | None:
-    """The number that a label is, by the decimal sign of the file if that is told."""
-    if options.read.decimal == ",":
-        text = "" if "." in text else text.replace(",", ".")
-    return number_of(text)
+def _as_numbers(
+    texts: Collection[str], options: TrainingOptions
+) -> dict[str, float | None]:
+    """The numbers that labels are; None of those that are none, or that may be two.
+
+    1,234 is one with a decimal comma where the options say so, or other labels do.
+    """
+    found = {text: number_of(text) for text in sorted(texts)}
+    sure = any("," in text for text, value in found.items() if value is not None)
+    if options.read.decimal == "," or (sure and None in found.values()):
+        points = {text: text.replace(",", ".", 1) for text in found if "." not in text}
+        commas = {text: number_of(point) for text, point in points.items()}
+        if options.read.decimal == "," or None not in commas.values():
+            return {text: commas.get(text) for text in found}
+    return found
 
 
 def _is_measured(known: Collection[float], strange: Collection[str], n: int) -> bool:
     """Whether so many different numbers, beside some texts, are no classes."""
-    k = len(known)
-    if len(strange) >= k:
+    words = [text for text in strange if not looks_like_number(text)]
+    k = len(known) + len(strange) - len(words)
+    if len(words) >= k:
         return False
     fractions = not all(value.is_integer() for value in known)
     return k > _FEW or (fractions and not strange and 2 * k > n and k > 2)

@@ -24,6 +24,7 @@ from wideberth.solvers.batches import (
     Answer,
     Batches,
     FirstPass,
+    Gather,
     part_of,
 )
 
@@ -35,6 +36,7 @@ class Chunks(Batches):
         self.source, self.terms = source, terms
         self.n, self.d, self.stays = source.n, terms.d, source.stays
         self.sets, self.intercept = terms.noise, terms.intercept
+        self.tilt = terms.tilt
         self.capacity = source.capacity()
         if terms.error_shape is not None:  # sets of their kind; chunks have the others
             none = np.zeros((0, self.d))
@@ -125,9 +127,15 @@ class _Asked:
     def __call__(self, chunk: Samples):
         """What the chunk answers."""
         problem, tilt = self.terms.problem(chunk, check=self.check), self.terms.tilt
-        if tilt:
-            first = isinstance(self.question, FirstPass)
-            problem = problem.tilted(tilt) if first else problem.hinges(tilt)
+        if tilt and isinstance(self.question, FirstPass):
+            fold = problem.tilt_of(tilt)
+            if fold.noise is not None and fold.noise.parts:  # rows bring it along
+                fold = replace(fold, noise=None)
+            problem = replace(problem, folded=fold)
+        elif tilt:
+            problem = problem.hinges(tilt)
+            if not isinstance(self.question, Gather):  # it asks of rows one by one
+                problem = replace(problem, folded=None)
         if self.beyond is not None:
             problem = self.beyond.rest(problem)
         return self.question(chunk.number, problem)

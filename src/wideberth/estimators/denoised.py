@@ -28,6 +28,7 @@ from sklearn.utils import gen_batches
 from wideberth import certify
 from wideberth.estimators.linear import Judged
 from wideberth.estimators.moves import linear_steps
+from wideberth.estimators.streaming import as_frame
 from wideberth.estimators.training import radii_of
 from wideberth.measurement.population import Posterior, block_rows, read_variances
 from wideberth.measurement.true_features import TrueFeatures
@@ -201,7 +202,9 @@ class Denoised:
         return JudgedMeans(values, self.classifier, self.weights[0], bars, back)
 
     def _posterior(self, Z, errors) -> Posterior:
-        return self.features.posterior(_with_names(self.features, Z), errors)
+        names = getattr(self.features, "feature_names_in_", None)
+        Z = Z if names is None else as_frame(Z, names)
+        return self.features.posterior(Z, errors)
 
     def _read(self, X, X_err) -> tuple:
         """X and its errors, as `TrueFeatures` takes them."""
@@ -266,16 +269,6 @@ def _variances(X, X_err) -> tuple[np.ndarray, np.ndarray]:
     values = float_array(X, "X").astype(np.float64)
     X_err = 0.0 if X_err is None else in_order_of(X_err, X)
     return read_variances(X_err, values, feature_names(X))
-
-
-def _with_names(features: TrueFeatures, Z):
-    """A block of rows, in the form that the transformer was fitted to."""
-    names = getattr(features, "feature_names_in_", None)
-    if names is None:
-        return Z
-    import pandas
-
-    return pandas.DataFrame(Z, columns=names)
 
 
 def _linear(before, X) -> sp.csr_array:

@@ -48,9 +48,27 @@ class Judged:
         """How far samples with these labels may be off; by default as in training."""
         return self.classifier._radii(y, radius, X_err)
 
+    def certified_radius(self) -> np.ndarray:
+        """How far each sample may move before its prediction can change."""
+        return certify.certified_radius(self.values, self.coef, self.noise)
+
+    def robust_correct(self, labels: np.ndarray, radii) -> np.ndarray:
+        """Whether every move within the radii leaves the label right."""
+        given = self.values, labels, self.coef, radii, self.noise
+        return certify.robust_correct(*given)
+
     def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
         """The move of each sample that favours some wrong class most."""
         return certify.worst_case(self.values, labels, self.coef, radii, self.noise)
+
+
+def ask_for_errors() -> str:
+    """What a model that was trained with error bars says where there are none."""
+    return (
+        "X_err must be given: this model was trained with error bars, and it does not "
+        "know those of these samples. Give X_err=... , one error for every cell of X. "
+        f"{IN_SEARCHES}"
+    )
 
 
 class CertifiedMixin(StreamedMixin):
@@ -76,8 +94,7 @@ class CertifiedMixin(StreamedMixin):
         array of shape (n_samples,)
             Infinite where no noise of this shape can change the prediction.
         """
-        judged = self._judge(X, X_err)
-        return certify.certified_radius(judged.values, judged.coef, judged.noise)
+        return self._judge(X, X_err).certified_radius()
 
     def robust_score(
         self, X, y=None, radius=None, sample_weight=None, X_err=None
@@ -119,8 +136,7 @@ class CertifiedMixin(StreamedMixin):
         judged = self._judge(X, X_err)
         labels = class_numbers(y, judged.classifier.classes_, _num_samples(X))
         radii = judged.radii(y, radius, X_err)
-        given = judged.values, np.maximum(labels, 0), judged.coef, radii, judged.noise
-        return certify.robust_correct(*given) & (labels >= 0)
+        return judged.robust_correct(np.maximum(labels, 0), radii) & (labels >= 0)
 
     def worst_case(self, X, y, radius=None, X_err=None) -> np.ndarray:
         """Return the perturbation of each sample that hurts most.
@@ -229,11 +245,7 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
 
     def _ask_for_errors(self) -> None:
         if self._trained_with_errors:
-            raise ValueError(
-                "X_err must be given: this model was trained with error bars, and it "
-                "does not know those of these samples. Give X_err=... , one error for "
-                f"every cell of X. {IN_SEARCHES}"
-            )
+            raise ValueError(ask_for_errors())
 
     def _radii(self, y, radius, X_err=None):
         """What `solve` takes for `radius`: one number or one per sample.

@@ -194,11 +194,12 @@ def _refuse(name: str, step, why: str = "") -> NoReturn:
     raise ValueError(
         f"'{name}' ({said}) is not known to be linear{why and ': '}{why}. So noise in "
         "raw units cannot be certified behind it. Use scalers, PCA, feature selection "
-        "or SimpleImputer. A step of your own says that it is linear by an attribute "
-        "linear_map_, the matrix A of shape (n_features_out, n_features_in) with "
-        "transform(x + d) = transform(x) + A d. For logarithms and the like transform "
-        "X and both ends of its error bars before the pipeline, or give noise in "
-        "transformed units to a plain Pipeline."
+        "or SimpleImputer; and for curved boundaries Nystroem, directly before a "
+        "RobustLinearSVC or a RobustLinearRegressor. A step of your own says that it "
+        "is linear by an attribute linear_map_, the matrix A of shape "
+        "(n_features_out, n_features_in) with transform(x + d) = transform(x) + A d. "
+        "For logarithms and the like transform X and both ends of its error bars "
+        "before the pipeline, or give noise in transformed units to a plain Pipeline."
     )
 
 

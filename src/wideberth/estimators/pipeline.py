@@ -13,7 +13,8 @@ radii keep their numbers, because they count units of the noise shape.
 
 Error bars X_err are carried alike, the set of every sample by itself: standard errors
 stay such where A keeps features apart, and become covariances otherwise; boxes need
-such an A. Which steps are linear is known from `moves.py`.
+such an A. Which steps are linear is known from `moves.py`. A `Nystroem` step directly
+before the model is not linear; `curved.py` bounds how far its features move.
 
 Cells may be missing where a step before the classifier fills them in. A missing cell
 stays missing when noise moves the others, so such a row moves in fewer directions. If
@@ -31,17 +32,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator
+from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
+from wideberth.estimators.curved import Curve, CurvedFront, JudgedCurve
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
-from wideberth.estimators.linear import CertifiedMixin, LinearModel
+from wideberth.estimators.linear import CertifiedMixin, LinearModel, ask_for_errors
 from wideberth.estimators.moves import linear_steps, text_columns
 from wideberth.estimators.regressor import LinearRegressor, ranges_of
 from wideberth.estimators.streaming import per_row
+from wideberth.estimators.training import remembered_radius
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.measurement.true_features import refuse_empty_columns
 from wideberth.noise import (
@@ -55,10 +59,12 @@ from wideberth.noise import (
 from wideberth.noise.reading import check_errors_alone, read_errors
 from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.validation import (
+    check_per_sample,
     default_radius,
     feature_names,
     listed,
     own_names,
+    radius_or_default,
 )
 
 
@@ -115,6 +121,13 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     n_features_in). Every other step is refused by name, unless all its columns are
     text or categories. The page on noise has a table of steps and an example.
 
+    **Curved boundaries.** A `Nystroem` step of scikit-learn with an RBF or Laplacian
+    kernel may stand directly before a `RobustLinearSVC` or `RobustLinearRegressor`. The
+    model is then trained against the longest move that the noise of each sample can
+    cause behind the kernel. `certified_radius` and `robust_score` are lower bounds,
+    `prediction_range` is an outer one, and `worst_case` is the worst move that a search
+    finds.
+
     With `TrueFeatures` as a step, behind scalers say, errors and gaps (NaN) in raw
     units become posteriors of the true features, and the classifier is trained on
     their means with their covariances as sets; its radius counts posterior standard
@@ -127,12 +140,15 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     Attributes
     ----------
     linear_map_ : CSR matrix of shape (n_transformed, n_features) or None
-        A of all steps before the classifier; None where `TrueFeatures` is one.
+        A of all steps before the classifier; None where `TrueFeatures` or `Nystroem` is
+        one.
     noise_ : str, array, Noise or None
         The noise shape trained against, in raw units and in the order of the features;
         None where `X_err` gave every sample its own.
     denoised_ : object or None
         The fitted parts before and behind a `TrueFeatures`, where that is a step.
+    curved_ : object or None
+        What is known of a `Nystroem`, where that is a step.
     """
 
     # Scorers of scikit-learn 1.6 ask a pipeline itself, not its classifier.
@@ -141,6 +157,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     steps: list[tuple[str, Any]]
     linear_map_: sp.csr_array | None
     denoised_: Denoised | None
+    curved_: CurvedFront | None = None
 
     def fit(self, X, y=None, **params):
         """Fit the steps in turn, the classifier against noise in raw units.
@@ -211,18 +228,33 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         try:
             Z = ahead.fit_transform(X, y, **consumed(ahead, params))
             self.steps = [*ahead.steps[:-1], self.steps[-1]]
-            linear, exact = linear_steps(ahead, X)
+            curve, front = self._curve(), ahead
+            if curve is not None:  # what is linear ends before it
+                front = Pipeline([*self.steps[:-2], (name, "passthrough")])
+            linear, exact = linear_steps(front, X)
             if bars is None:
                 noise = _raw_noise(classifier.noise, X, exact)
                 _check_missing(X, noise)
-                _fit_against(_carried(noise, linear), classifier, Z, y, own)
             else:
                 _check_missing(X, bars)
                 _refuse_levels(bars, exact, feature_names(X))
+            curved = None
+            if curve is not None:
+                sets = as_shape(noise, linear.shape[1]) if bars is None else bars
+                curved = _fit_curved(curve, linear, sets, classifier, Z, y, own)
+            elif bars is None:
+                _fit_against(_carried(noise, linear), classifier, Z, y, own)
+            else:
                 classifier.fit(Z, y, **own, X_err=bars.carried(linear))
         except ValueError as error:
             raise _naming_text(X, error) from error.__cause__
-        self.linear_map_, self.noise_, self.denoised_ = linear, noise, None
+        self.linear_map_ = linear if curved is None else None
+        self.noise_, self.denoised_, self.curved_ = noise, None, curved
+
+    def _curve(self) -> Curve | None:
+        """What a fitted `Nystroem` before the classifier does, if there is one."""
+        name, step = self.steps[-2] if len(self.steps) > 1 else ("", None)
+        return Curve.of(name, step) if type(step) is Nystroem else None
 
     def _fit_denoised(self, X, y, X_err, params: dict, own: dict) -> None:
         """Fit steps, `TrueFeatures` and the classifier; see `denoised.py`."""
@@ -249,7 +281,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if before is not None:
             self.steps = [*before.steps, *self.steps[-2:]]
         self.denoised_ = front.trained(classifier, X, y, X_err, own)
-        self.linear_map_ = self.noise_ = None
+        self.linear_map_ = self.noise_ = self.curved_ = None
 
     @contextmanager
     def _restored_on_failure(self):
@@ -341,6 +373,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 f"prediction_range is for numbers; {type(model).__name__} predicts "
                 "classes, and certified_radius says how far a sample may move."
             )
+        if self.curved_ is not None:
+            return self._curved_range(X, radius, X_err)
         assert self.linear_map_ is not None
         values, radii = host(self.predict(X, X_err)), model._radii(None, radius, X_err)
         w, X_err = host(model.coef_) @ self.linear_map_, _with_exact(X_err, X)
@@ -349,6 +383,33 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             return ranges_of(values, w, as_shape(self.noise_, w.size), radii)
         bars = _measured(X, errors_in_memory(X_err, X), model._error_shape)
         return ranges_of(values, w, bars, radii)
+
+    def _curved_range(self, X, radius, X_err) -> np.ndarray:
+        values = host(self.predict(X))
+        judged = self._judge_curved(X, X_err, values)
+        radii = check_per_sample(
+            judged.radii(None, radius, X_err), len(values), "radius"
+        )
+        half = judged.front.half_widths(host(self[-1].coef_), judged.noise, radii)
+        return np.column_stack((values - half, values + half))
+
+    def _judge_curved(self, X, X_err, values: np.ndarray) -> JudgedCurve:
+        """Samples in front of a kernel, and how far they may move."""
+        curved, model = self.curved_, self[-1]
+        assert curved is not None
+        rows = X
+        for _, step in _steps_before(self.steps[:-2]):
+            rows = step.transform(rows)
+        rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=float)
+        X_err, sets = _with_exact(X_err, X), None
+        if X_err is not None:
+            shape = curved.error_shape or model.error_shape
+            sets = _measured(X, errors_in_memory(X_err, X), shape)
+        elif curved.error_shape is not None:
+            raise ValueError(ask_for_errors())
+        else:
+            sets = as_shape(self.noise_, curved.linear.shape[1])
+        return curved.judge(values, rows, model, sets)
 
     def verdict(self, X, X_err=None, confidence=0.95) -> Verdict:
         """Return class and doubt of each object, where `TrueFeatures` is a step.
@@ -406,6 +467,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             )
         if self._denoised is not None:
             return self._denoised.judge(X, X_err)
+        if self.curved_ is not None:
+            return self._judge_curved(X, X_err, host(self.decision_function(X)))
         X_err = _with_exact(X_err, X)
         judged = super()._judge(X, X_err)
         _check_missing(X, judged.noise)
@@ -413,8 +476,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
     def _robust_model(self):
         if self.linear_map_ is None:
+            step = "TrueFeatures" if self.curved_ is None else "Nystroem"
             raise ValueError(
-                "Behind TrueFeatures a model has no weights in raw units. Use what the "
+                f"Behind {step} a model has no weights in raw units. Use what the "
                 "classifier sees: "
                 "model[:-1].transform(X), and model[-1]."
             )
@@ -447,6 +511,35 @@ def _fit_against(noise, classifier, Z, y, own: dict) -> None:
     vars(classifier).update(changed)
     classifier.fit(Z, y, **own)
     vars(classifier).update(stated)
+
+
+def _fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> CurvedFront:
+    """Train on Nyström features against the longest moves that noise causes there."""
+    if hasattr(classifier, "Cs"):
+        raise ValueError(
+            f"{type(classifier).__name__} has radii in the units of what it sees, and "
+            "behind Nystroem these are not those of X. Search with GridSearchCV over "
+            "the whole pipeline, whose last step is a RobustLinearSVC or a "
+            "RobustLinearRegressor."
+        )
+    stated = own.pop("radius", None)
+    stated = classifier.radius if stated is None else stated
+    error_shape = None
+    if isinstance(sets, ErrorBars):
+        check_errors_alone(classifier.noise, classifier.error_shape)
+        error_shape = classifier.error_shape
+    given = None if error_shape is None else sets
+    stated = radius_or_default(stated, classifier.noise, given)
+    kept = remembered_radius(stated)
+    front = CurvedFront(curve, linear, kept, error_shape)
+    own["radius"] = front.trained_radius(stated, y, sets, len(y))
+    _fit_against("l2", classifier, Z, y, own)
+    return front
+
+
+def _steps_before(steps) -> list[tuple[str, Any]]:
+    """The steps that do something."""
+    return [(name, step) for name, step in steps if step not in (None, "passthrough")]
 
 
 # -- noise and error bars of tables ----------------------------------------------------

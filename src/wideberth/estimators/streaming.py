@@ -194,7 +194,7 @@ class Question:
             if self.order is not None:
                 X = X[:, self.order]
             if self.names is not None and not sp.issparse(X):
-                X = _frame(X, self.names)
+                X = as_frame(X, self.names)
             return self.answer(self.model, X, chunk)
         except DataError:
             raise
@@ -226,7 +226,8 @@ def _order(source: Source, names: list) -> np.ndarray | None:
     return np.array([places[name] for name in names])
 
 
-def _frame(X: np.ndarray, names: list[str]):
+def as_frame(X: np.ndarray, names):
+    """Rows with the names of their columns, for steps that know columns by name."""
     try:
         import pandas as pd
     except ImportError:

@@ -568,8 +568,10 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
         )
         for k in places
     ]
-    parallel = Parallel(n_jobs=model.n_jobs if in_memory else 1, prefer="threads")
-    if parallel.n_jobs == 1:  # which needs none of what threads take to set up
+    parallel = None  # threads take time to set up
+    if in_memory and len(tasks) > 1:
+        parallel = Parallel(n_jobs=model.n_jobs, prefer="threads")
+    if parallel is None or parallel.n_jobs == 1:
         solutions = [task() for task in tasks]
     else:
         solutions = parallel(delayed(task)() for task in tasks)

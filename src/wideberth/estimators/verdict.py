@@ -15,7 +15,7 @@ again; gaps count like cells with errors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtr
@@ -66,23 +66,6 @@ class Verdict:
 
     def __len__(self) -> int:
         return len(self.label)
-
-    def to_frame(self):
-        """Return the verdicts as a pandas data frame, one row per object.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                "Verdict.to_frame needs pandas: pip install pandas. The arrays are "
-                "attributes of the verdict as well."
-            ) from error
-        names = [field.name for field in fields(self) if field.name != "confidence"]
-        return pandas.DataFrame({name: getattr(self, name) for name in names})
 
 
 def verdict(denoised, X, X_err, confidence, names=None) -> Verdict:

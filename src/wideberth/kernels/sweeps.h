@@ -42,6 +42,8 @@ typedef struct {
     double below, above;
     /* Σ c_i[u_i]_+ − α_iu_i as the rows were visited, the rise of D, and what was read. */
     double gap, rise, entries;
+    /* Whether rows are only looked at, in their order, and nothing moves. */
+    int looks;
 } Ascent;
 
 /* A number below n < 2³² from splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */

@@ -17,7 +17,8 @@ b = β(Σα_iy_i + λb⁰).
 Every row that is visited tells its slack u_i and with it c_i[u_i]_+ − α_iu_i, its part
 of the duality gap at that moment. Their sum over an epoch over all rows is about the
 gap, and costs nothing. Rows at a bound that their slack does not let them leave by far
-are skipped until the other rows are about done (shrinking).
+are skipped until the other rows are about done (shrinking). Then all rows are looked
+at: read in their order while nothing moves, which gives the gap at the point itself.
 
 Random orders come from a generator of this package: the same seed gives the same order
 on every platform. Nothing here certifies; callers evaluate what they get.
@@ -65,6 +66,7 @@ cdef extern from "sweeps.h" nogil:
         double gap
         double rise
         double entries
+        int looks
 
     ctypedef struct Matrix_double:
         const double *data
@@ -196,7 +198,9 @@ cdef class Sweeps:
         self.value, self.gap, self.epochs = value, INFINITY, 0
         self.told_gap = self.last_whole = INFINITY
         self._read(X)
-        self.visit_all()
+        self.activate_all()
+        self.at.below = self.at.above = INFINITY
+        self.at.looks = 0
 
     def _read(self, X):
         """Take the addresses of the rows."""
@@ -242,13 +246,26 @@ cdef class Sweeps:
             self.doubles.indices, self.doubles.indptr = indices, indptr
             self.doubles.next_row, self.doubles.next_column = next_row, next_column
 
-    cdef void visit_all(self) noexcept nogil:
-        """Let the next epoch visit all rows."""
+    cdef void epoch(self) noexcept nogil:
+        """One epoch over the active rows."""
+        if self.single:
+            epoch_float(&self.floats, &self.at, self.stored, self.noisy)
+        else:
+            epoch_double(&self.doubles, &self.at, self.stored, self.noisy)
+
+    cdef void activate_all(self) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(self.n):
             self.active_rows[i] = i
         self.at.n_active = self.n
-        self.at.below = self.at.above = INFINITY
+
+    cdef void look(self) noexcept nogil:
+        """Compute the gap of all rows; those that do not rest at a bound are active."""
+        self.activate_all()
+        self.at.looks = 1
+        self.epoch()
+        self.at.looks = 0
+        self.gap, self.shrunk = self.at.gap, 0
 
     @property
     def s(self):
@@ -270,12 +287,16 @@ cdef class Sweeps:
     def active(self):
         return self.at.n_active
 
-    def run(self, Py_ssize_t most_epochs, double most_entries, double tol):
-        """Sweep until about `tol` times the objective is left of the gap.
+    def run(
+        self, Py_ssize_t most_epochs, double most_entries, double tol, double least=0.0
+    ):
+        """Sweep until about `tol` times the objective, or `least`, is left of the gap.
 
         Ends after so many epochs or once so many entries are read, too. Rows that were
         left out come back once the others have the gap that is asked for; or a tenth
-        of that of all rows, and two epochs over all would have cost as much.
+        of that of all rows, and epochs over them have cost as much as one over all.
+        Where most rows were left out, all are looked at, and those alone come back
+        whose slacks ask for it.
 
         Returns the entries read and the rows visited.
         """
@@ -288,11 +309,7 @@ cdef class Sweeps:
         with nogil:
             while k == 0 or (k < most_epochs and entries < most_entries):
                 visited = self.at.n_active
-                if self.single:
-                    epoch_float(&self.floats, &self.at, self.stored, self.noisy)
-                else:
-                    epoch_double(&self.doubles, &self.at, self.stored, self.noisy)
-                self.at.b = self.at.beta * self.at.balance + self.pull * self.at.b
+                self.epoch()
                 self.value += self.at.rise
                 entries, rows, k = entries + self.at.entries, rows + visited, k + 1
                 told = self.at.gap
@@ -305,20 +322,25 @@ cdef class Sweeps:
                     self.whole, self.shrunk = self.at.entries, 0
                 else:
                     self.last_whole = INFINITY
-                    # Rows that were left out may have a tenth of their gap still.
+                    left = tol * max(self.value + told, least)
                     self.shrunk += self.at.entries
+                    few = self.shrunk >= self.whole and told <= 0.1 * self.gap
+                    if 2 * self.at.n_active > self.n:
+                        if few or told <= left:  # an epoch over all costs little more
+                            self.activate_all()
+                    elif few or told <= 0.5 * left or self.at.n_active == 0:
+                        self.look()
+                        entries, rows = entries + self.at.entries, rows + self.n
+                        told = self.gap
+                    # Rows that were left out may have a tenth of their gap still.
                     told = max(told, 0.1 * self.gap)
+                # The gap is that at the b of the epoch, from which b⁰ moves on.
+                self.at.b = self.at.beta * self.at.balance + self.pull * self.at.b
                 self.told_gap = told
                 if k <= NOTED:
                     read[k - 1], seen[k - 1], gaps[k - 1] = entries, rows, told
-                left = tol * (self.value + told)
-                if visited == self.n:
-                    if self.gap <= left:
-                        break
-                    continue
-                few = self.shrunk >= 2 * self.whole and self.at.gap <= 0.1 * self.gap
-                if few or self.at.gap <= left or self.at.n_active == 0:
-                    self.visit_all()
+                if self.gap <= tol * max(self.value + self.gap, least):
+                    break
         self.epochs = k
         while half + 1 < min(k, NOTED) and read[half + 1] <= 0.5 * entries:
             half += 1

@@ -78,6 +78,7 @@ INLINED void NAMED(any_epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, in
     const int32_t *indices32 = X->indices, *indptr32 = X->indptr;
     const int64_t *indices64 = X->indices, *indptr64 = X->indptr;
     double *restrict d = at->d, *alpha = at->alpha;
+    const int looks = at->looks;
     const double beta = at->beta, below = at->below, above = at->above;
     ptrdiff_t size = at->n_features, n_active = at->n_active, *active = at->active;
     ptrdiff_t cut = (ptrdiff_t)number_below(&at->random, RUN), first = 0, kept = 0;
@@ -85,7 +86,7 @@ INLINED void NAMED(any_epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, in
     double asks_down = 0, asks_up = 0, gap = 0, rise = 0, entries = 0;
     double length = noisy ? norm_of_w(at) : 0;
     for (ptrdiff_t k = 0; k < n_runs; k++) { /* Fisher and Yates, from inside out */
-        ptrdiff_t j = (ptrdiff_t)number_below(&at->random, k + 1);
+        ptrdiff_t j = looks ? k : (ptrdiff_t)number_below(&at->random, k + 1);
         at->runs[k] = at->runs[j];
         at->runs[j] = k;
     }
@@ -149,6 +150,8 @@ INLINED void NAMED(any_epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, in
                 if (-u > asks_down)
                     asks_down = -u;
             }
+            if (looks)
+                continue;
             if (noisy) {
                 step = maximiser(u, curvature, along, square, at->norm2, at->s,
                                  at->radii[i], linear, beta, -old, c - old);

@@ -292,6 +292,20 @@ class SumOfEllipsoids(SumOfSets):
             w = ahead / np.linalg.norm(ahead)
         return min(lower, upper), upper
 
+    def towards(self, d: np.ndarray) -> np.ndarray:
+        """About the w at which Σa_iδ_i lies along d."""
+        w = d
+        for _ in range(MOST_STEPS):
+            ahead = self.solved(d, self.sizes(w))
+            if ahead is None or not ahead.any():
+                break
+            ahead = ahead * (float(np.linalg.norm(w)) / float(np.linalg.norm(ahead)))
+            near = float(np.linalg.norm(ahead - w)) <= LITTLE * float(np.linalg.norm(w))
+            w = ahead
+            if near:
+                break
+        return w
+
     def left_open(self, v, error):
         most = sum(accurate_sum(a * bars.axes_errors()) for bars, a in self.parts)
         if most == 0:

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -168,6 +168,8 @@ class Problem:
     m: np.ndarray | None = None
     #: Least number that gaps are relative to; see `with_targets`.
     least_scale: float = 0.0
+    #: q of the quantile loss, −q of every row being folded; 0 for hinges alone.
+    tilt: float = 0.0
 
     def __post_init__(self):
         self.noise.sets.count_with(self.rows.passes)
@@ -276,12 +278,19 @@ class Problem:
         a constant is optimal where all targets are equal.
         """
         targets = check_vector(targets, self.n, "targets")
-        return replace(self, m=targets)._scaled()
+        changed = replace(self, m=targets)
+        return replace(changed, least_scale=changed._loss_of_constant())
 
-    def _scaled(self) -> Problem:
-        nothing = self.at(np.zeros(self.rows.d), margins=0.0 * self.targets)
-        size = accurate_sum(self.weights * abs(self.targets))
-        return replace(self, least_scale=max(nothing.value, _CONSTANT * size))
+    def _loss_of_constant(self) -> float:
+        """P at w = 0 and the best b, and a share of Σc_i|m_i| at least."""
+        slack, value = self.targets, 0.0
+        if self.intercept is not None:
+            b = self.best_intercept(slack)
+            slack = slack - self.y * b
+            value = (0.5 * self.intercept * b - self._fold("balance")) * b
+        value += hinge_sum(self.weights, slack) + self._fold("total")
+        size = sum_of_products(self.weights, abs(self.targets))
+        return max(value, _CONSTANT * size)
 
     def tilted(self, share: float) -> Problem:
         """Return the problem with the quantile loss, q = `share`, in place of hinges.
@@ -289,18 +298,35 @@ class Problem:
         Theory §15: of every sample −q is folded, but for its noise, of which q is; what
         is left of its radius in the hinge is 1 − 2q of it.
         """
-        fold = replace(self.fold(self.weights >= 0).times(-share), n=0)
-        changed = replace(self.hinges(share), folded=fold)._scaled()
-        if changed.least_scale > 0:
-            return changed
-        # D of a constant y, 0 in exact arithmetic, is off by the square of that of d.
-        resolved = fold.rounding * fold.rounding / PROVABLE
-        return replace(changed, least_scale=resolved)
+        fold = self.tilt_of(share)
+        noise = self.noise.with_radii((1 - 2 * share) * self.radii)
+        changed = replace(self, noise=noise, folded=fold, tilt=share)
+        least = changed._loss_of_constant()
+        if not least > 0:
+            # D of a constant y, 0 in exact arithmetic, is off by the square of that of
+            # d.
+            least = fold.rounding * fold.rounding / PROVABLE
+        return replace(changed, least_scale=least)
+
+    def tilt_of(self, share: float) -> Folded:
+        """What the quantile loss folds of all samples."""
+        return replace(self.fold().times(-share), n=0)
 
     def hinges(self, share: float) -> Problem:
-        """Return the hinges of the quantile loss alone, without what is folded."""
-        radii = (1 - 2 * share) * self.radii
-        return replace(self, noise=self.noise.with_radii(radii))
+        """Return the hinges of the quantile loss, without the sums that it folds.
+
+        Ellipsoids have no sum of their own: their Σ qc_iρ_iU_i stays.
+        """
+        noise = self.noise.with_radii((1 - 2 * share) * self.radii)
+        if not self.noise.smooth or self.noise.proportional:
+            return replace(self, noise=noise)
+        kept = Folded(
+            np.zeros(self.rows.d),
+            chain=chain(self.n) + self.chain,
+            largest_lipschitz=largest(self.noise.lipschitz(self.rows.d)),
+            noise=self.noise.folded(share * self.weights),
+        )
+        return replace(self, noise=noise, folded=kept)
 
     def times(self, C: float) -> Problem:
         """Return the problem with C times the weights, those of folded samples too."""
@@ -309,12 +335,16 @@ class Problem:
         fold, scale = self.folded.times(C), C * self.least_scale
         return replace(self, weights=C * self.weights, folded=fold, least_scale=scale)
 
-    def fold(self, chosen) -> Folded:
-        """Σ over a mask of samples of c_i times z_i, m_i, y_i, ρ_iU_i (theory §3)."""
-        count = int(namespace(chosen).count_nonzero(chosen))
+    def fold(self, chosen=None) -> Folded:
+        """Σ of c_i times z_i, m_i, y_i, ρ_iU_i, over a mask or all (theory §3)."""
+        if chosen is None:
+            count, some = self.n, lambda values: values
+        else:
+            count = int(namespace(chosen).count_nonzero(chosen))
+            some = partial(masked, chosen)
         if count == 0:
             return Folded(np.zeros(self.rows.d))
-        weights, norms = masked(chosen, self.weights), self.rows.norms()
+        weights, norms = some(self.weights), self.rows.norms()
         mass = sum_of_products(weights, norms)
         relative = self.rows.combine_rounding + gamma(self.chain)
         relative += self.noise.sets.rotation_error
@@ -327,12 +357,12 @@ class Problem:
             mass,
             relative * mass,
             chain(self.n, count) + self.chain,
-            largest(masked(chosen, norms)),
-            largest(masked(chosen, self.noise.lipschitz(self.rows.d))),
+            largest(some(norms)),
+            largest(some(self.noise.lipschitz(self.rows.d))),
             self.noise.folded(weights),
             own.size,
             own.weight,
-            largest(masked(chosen, abs(self.targets))),
+            largest(some(abs(self.targets))),
         )
 
     def with_radii(self, radii) -> Problem:

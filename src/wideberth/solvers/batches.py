@@ -73,6 +73,9 @@ class Batches(ABC):
     folded: Folded | None = None
     #: Least number that gaps are relative to (`Problem.least_scale`).
     least_scale = 0.0
+    #: q of the quantile loss, where the first pass hands over rows with all their noise
+    #: (`Problem.hinges`); 0 elsewhere.
+    tilt: float = 0.0
     #: Most roundings in weights that are those of equal samples (`Problem.chain`).
     chain = 0.0
 
@@ -183,6 +186,8 @@ class Answer:
     classes: tuple[int, int] = (0, 0)
     #: Under the quantile loss, in the first pass: groups of rows of similar targets.
     targets: Problem | None = None
+    #: Noise outside the hinges, of which chunks have no sum, at the point.
+    noise: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -267,8 +272,12 @@ class Gather:
     seed: int = 0
     grouping: Grouping | None = None
     ratios: Mapping[int, Array] | None = None
-    #: For sets per sample: whose α the rows near the margin bring along.
+    #: For sets per sample: whose α the rows near the margin bring along, and where
+    #: the noise of folded rows is modelled if w = 0, the kink of all sets.
     proof: Proof | None = None
+    about: np.ndarray | None = None
+    #: Whether that model is to lie above the noise (`NoiseModel.of`).
+    majorised: bool = False
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
@@ -276,6 +285,8 @@ class Gather:
         answer = Answer(number, problem.n, point.hinge, point.rounding)
         if self.in_memory:
             answer = replace(answer, point=point)
+        elif problem.folded is not None:
+            answer = replace(answer, noise=problem.outside.support(self.w))
         if self.most == 0:
             return answer
         if self.grouping is not None:
@@ -291,9 +302,13 @@ class Gather:
         alpha = None if self.proof is None else self.proof.alpha(number, problem)
         piece = Piece.of(problem, near, alpha)
         piece = piece.sampled(self.share, (self.seed, number))
-        answer = replace(answer, piece=piece, fold=problem.fold(active))
-        whole = self.in_memory or problem.noise.proportional
-        return answer if whole else _condensed(answer, self.w)
+        fold = problem.fold(active)
+        if self.in_memory or problem.noise.proportional:
+            return replace(answer, piece=piece, fold=fold)
+        fold = fold if problem.folded is None else problem.folded + fold
+        about = self.w if self.about is None else self.about
+        answer = replace(answer, piece=piece, fold=fold)
+        return _condensed(answer, about, self.majorised)
 
     def _near(self, number: int, problem: Problem, slack) -> tuple[Array, Array]:
         """Masks of the rows to hand over, and of those that crossed the margin."""
@@ -341,12 +356,12 @@ class Gather:
         return Groups.of(problem, slack, ratio, np.abs(slack) / units)
 
 
-def _condensed(answer: Answer, w: np.ndarray) -> Answer:
+def _condensed(answer: Answer, w: np.ndarray, majorised: bool) -> Answer:
     """The answer, with a model at w in place of the ellipsoids of folded rows."""
     fold = answer.fold
     if fold is None or fold.noise is None or not fold.noise.parts:
         return answer
-    model = NoiseModel.of(fold.noise, w)
+    model = NoiseModel.of(fold.noise, w, majorised=majorised)
     return replace(answer, fold=replace(fold, noise=None), model=model)
 
 

@@ -595,11 +595,19 @@ class NoiseModel:
     gradient: np.ndarray
     curvature: Curvature
     rounding: float  # bound on the error of the gradient, which is Σ c_iδ_i
+    apart: bool = True  # whether the sets are sums over features: ellipsoids
 
     @classmethod
-    def of(cls, folded: SumOfSets, w: np.ndarray, smoothing=0.0) -> NoiseModel:
-        """That of Σ c_iρ_iU_i, r_i being √(r_i² + `smoothing`) in its derivatives."""
+    def of(
+        cls, folded: SumOfSets, w: np.ndarray, smoothing=0.0, majorised=False
+    ) -> NoiseModel:
+        """That of Σ c_iρ_iU_i, r_i being √(r_i² + `smoothing`) in its derivatives.
+
+        A `majorised` one has Σ c_iS_i/r_i for its curvature, and is nowhere less than
+        the noise: steps of Newton's method may go back and forth over a kink.
+        """
         d, value, gradient, rounding = w.size, 0.0, np.zeros(w.size), 0.0
+        apart = True
         few = sum(a.shape[0] for _, a in folded.parts) < d
         curvature = Curvature.of(np.zeros(d), dense=not few)
         for bars, a in folded.parts:
@@ -609,7 +617,10 @@ class NoiseModel:
                 value += float(a[J] @ sizes)
                 sizes = (sizes * sizes + smoothing) ** 0.5
                 gradient += part.pull(a[J], w, sizes)
-                if few:
+                apart &= np.ndim(part.pressure(a[J], sizes)) == 1
+                if majorised:
+                    curvature += _spread(part.pressure(a[J], sizes))
+                elif few:
                     kept = np.maximum(sizes, TINY)
                     images = part.images(w) * (np.sqrt(a[J] / kept) / kept)[:, None]
                     curvature += _spread(part.pressure(a[J], sizes))
@@ -618,7 +629,7 @@ class NoiseModel:
                     curvature += _spread(part.curvature(a[J], w, sizes))
             relative = bars.pull_rounding * bars.lipschitz(d) + bars.axes_errors()
             rounding += float(a @ relative)
-        return cls(w, value, gradient, curvature, rounding)
+        return cls(w, value, gradient, curvature, rounding, apart)
 
     def __add__(self, other: NoiseModel) -> NoiseModel:
         """Both, about the point of the other."""
@@ -629,7 +640,31 @@ class NoiseModel:
             gradient + other.gradient,
             self.curvature + other.curvature,
             self.rounding + other.rounding,
+            self.apart and other.apart,
         )
+
+    def nearest(self, d: np.ndarray) -> NoiseModel:
+        """The model with the points δ_i ∈ U_i nearest to d that follow from those at w.
+
+        With δ_i all tδ_i of ``|t| ≤ 1`` are in U_i, and of ellipsoids all that shrink
+        each feature by a number of its own, for S_iu/r_i(w) is where r_i(u) ≤ r_i(w).
+        """
+        gradient = self.gradient
+        if self.apart:
+            widths = np.abs(gradient)
+            return replace(self, gradient=np.clip(d, -widths, widths))
+        t = float(d @ gradient) / max(float(gradient @ gradient), TINY)
+        return replace(self, gradient=min(max(t, -1.0), 1.0) * gradient)
+
+    def turned(self, d: np.ndarray) -> np.ndarray:
+        """About the w whose Σ c_iδ_i lies along d, by one step from that of the model.
+
+        The step is that of `SumOfEllipsoids.gauge`, for ellipsoids.
+        """
+        if not self.apart:
+            return self.w
+        some = self.gradient != 0
+        return np.divide(d * self.w, self.gradient, out=self.w.copy(), where=some)
 
     def fixed(self, fold: Folded) -> Folded:
         """Samples folded with their δ_i at the point of the model: Σ c_i(z_i − δ_i)."""

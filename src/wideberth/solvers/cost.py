@@ -60,10 +60,11 @@ class Cost:
     @cached_property
     def product(self) -> float:
         """A product with all rows."""
-        return self._entry * max(self.problem.rows.entries(), 1)
+        return self.entry * max(self.problem.rows.entries(), 1)
 
     @cached_property
-    def _entry(self) -> float:
+    def entry(self) -> float:
+        """What an entry of the data counts."""
         return 1.0 if isinstance(self.problem.rows.X, np.ndarray) else _SPARSE
 
     def gram(self, rows: float | None = None) -> float:
@@ -85,7 +86,7 @@ class Cost:
     def is_small(self) -> bool:
         """Whether the compiled interior-point method takes a table of this size."""
         n, d = self.problem.n, self.problem.rows.d
-        most = _MOST_ENTRIES if self._entry == 1.0 else CACHED_ENTRIES
+        most = _MOST_ENTRIES if self.entry == 1.0 else CACHED_ENTRIES
         return d <= FEW_FEATURES and n * d <= most
 
     def newton(self, rows: float) -> float:
@@ -112,4 +113,4 @@ class Cost:
         """What an entry and a row cost to sweep."""
         row = _NOISY_ROW if self.problem.radii.any() else _SWEPT_ROW
         slower = 2 if self.problem.rows.entries() > _MOST_ENTRIES else 1
-        return slower * self._entry, slower * row
+        return slower * self.entry, slower * row

@@ -44,11 +44,13 @@ from wideberth.problem.arrays import (
     masked,
     namespace,
 )
-from wideberth.problem.limits import LITTLE, MOST_STEPS
+from wideberth.problem.endpoints import Face
+from wideberth.problem.limits import LITTLE, MOST_STEPS, TINY
 from wideberth.problem.merge import Grouping, merge_equal_rows
 from wideberth.solvers.attempts import (
     affordable,
     null_if_optimal,
+    null_pair,
     on_host,
     prove,
     sparse,
@@ -179,6 +181,8 @@ class Driver(Rounds[Work]):
         self._expected = np.inf  # rows near the margin, when a sample of them was taken
         self._cramped = False  # rows near the margin do not fit, and form no groups
         self._came_back = False  # rows left the last working set, and had to return
+        self._about: np.ndarray | None = None  # see `Gather.about`
+        self._majorised = False  # a model of the noise has raised the objective
 
     @property
     def crowded(self) -> bool:
@@ -272,6 +276,7 @@ class Driver(Rounds[Work]):
                 return None
         if part.exact:
             self._keep_dual(part, found.dual)
+        self._about = self._where_to_model(part, found)
         return found
 
     def _solve_in_place(self, work: Work) -> Pair:
@@ -333,9 +338,25 @@ class Driver(Rounds[Work]):
             return solve_groups(problem, control)
         per_sample = not problem.noise.proportional and not work.first
         if per_sample or is_foreign(problem.y):
-            return solve_alone(problem, control, here, work.model)
+            found = solve_alone(problem, control, here, work.model)
+            return self._beside_kink(work, found)
+        if self.batches.tilt and not problem.noise.proportional:  # a kink: steps creep
+            null = null_pair(problem)
+            if null is not None and null.meets(control.tol):
+                return null
         start = None if here is None else problem.at(here.w, here.b)
         return solve_in_memory(problem, control, start)
+
+    def _beside_kink(self, work: Work, found: Pair) -> Pair:
+        """w = 0 where the model of the noise is negative, beyond its kink."""
+        model, problem = work.model, work.problem
+        if not self.batches.tilt or is_foreign(problem.y) or model is None:
+            return found
+        if not float(model.gradient @ found.point.w) < 0:
+            return found
+        nothing, face = problem.at(np.zeros(problem.rows.d)), Face.of(problem)
+        alpha = face.whole(face.middle)
+        return Pair(nothing, dual_with_others(problem, model, alpha, nothing.w))
 
     def _solved_as_tied(self, work: Work, found: Pair) -> bool:
         """Follow the central path of a sample on all rows; whether it led to `tied`."""
@@ -345,6 +366,21 @@ class Driver(Rounds[Work]):
             whole, sample = self.batches.problem, work.problem
             self.tied = solve_where_tied(whole, self.control, sample, found)
         return self.tied is not None
+
+    def _where_to_model(self, work: Work, found: Pair) -> np.ndarray | None:
+        """Where w = 0, a short w that tells the noise of rows that are folded there."""
+        problem, alpha, sets = work.problem, found.dual.alpha, self.batches.sets
+        own = self.batches.tilt and sets.smooth and not sets.proportional
+        if not own or found.point.w.any():
+            return None
+        d = problem.rows.combine(alpha)
+        d = d if problem.folded is None else d + problem.folded.d
+        if work.model is not None:
+            w = work.model.turned(d)
+        else:
+            w = (problem.noise.sum(alpha) + problem.outside).towards(d)
+        length = math.sqrt(2 * self.control.tol * self.point.scale)
+        return w * (length / max(float(np.linalg.norm(w)), TINY))
 
     # -- the best points ---------------------------------------------------------------
 
@@ -448,7 +484,9 @@ class Driver(Rounds[Work]):
             ratios = None if self.proof is None else self.proof.ratios
             return replace(question, grouping=self.grouping, ratios=ratios)
         if not (self.batches.in_memory or self.batches.sets.proportional):
-            question = replace(question, proof=self.proof)
+            self._majorised |= solved.point.value > self.point.value
+            question = replace(question, proof=self.proof, about=self._about)
+            question = replace(question, majorised=self._majorised)
         if not solved.first:
             most = GROWTH * solved.problem.n
             question = replace(question, most_crossed=most, members=solved.members)
@@ -521,7 +559,7 @@ class Driver(Rounds[Work]):
         problem, point, n = solved.problem, found.point, solved.n
         error = SamplingError(problem, point, 1 - solved.chance, self.control.rng)
         self.band, self.widening = error, 1.0
-        question = self._question(point.w, point.b)
+        question = replace(self._question(point.w, point.b), about=self._about)
         if self.batches.in_memory:
             return question
         xp = namespace(point.slack)

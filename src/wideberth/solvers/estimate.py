@@ -4,14 +4,14 @@ The alternating direction method of multipliers (Boyd et al., Found. Trends Mach
 2011) on min ½⟨x,Qx⟩ + Σc_i[s_i]_+ with s_i = u_i(x), rows e_i = (x_i, 1), x = (w, b)
 and the metric τc_i on row i. In a_i, the share of c_i over τ, a step is
 
-    (Q + τΣc_i e_i e_iᵀ + βD) x = τΣ c_i y_i (m_i − s_i + a_i + ρ_iΩ) e_i ,
+    (Q + τΣc_i e_i e_iᵀ + βD) x = fold + τΣ c_i y_i (m_i − s_i + a_i + ρ_iΩ) e_i ,
     g_i = a_i + u_i(x) ,   a_i ← min(max(g_i, 0), 1/τ) ,   s_i ← g_i − a_i .
 
 y_i² = 1: the matrix is the same whatever the labels. Problems that differ in their
 labels alone take two products of matrices a step together. Under noise Ω(x) = ‖√D x‖ is
 replaced by the parabola that touches it from above at the last x, whose curvature is
-β = Σα_iρ_i/Ω. With TᵀMT = I and TᵀDT = diag(δ), where M is the rest of the matrix, its
-inverse is T diag(1/(1+βδ)) Tᵀ.
+β = Σα_iρ_i/Ω, folded samples included. With TᵀMT = I and TᵀDT = diag(δ), where M is the
+rest of the matrix, its inverse is T diag(1/(1+βδ)) Tᵀ.
 
 A few steps do not lead to x, but most rows are on their side of the margin then. The
 arrays below hold y_i times what is called s_i, u_i, g_i, a_i and m_i here.
@@ -35,9 +35,9 @@ ESTIMATE_PRODUCTS = 2 * _STEPS
 
 
 def can_be_estimated(problem: Problem) -> bool:
-    """Whether the noise is smooth, if there is any, and nothing is folded."""
-    plain = problem.folded is None and problem.penalty == 0
-    return plain and (problem.noise.smooth or not problem.radii.any())
+    """Whether the noise is smooth, if there is any."""
+    noisy = problem.outside.scale > 0 or problem.radii.any()
+    return problem.noise.smooth or not noisy
 
 
 def estimated_slacks(problem: Problem, labels: np.ndarray) -> np.ndarray | None:
@@ -63,7 +63,8 @@ def estimated_slacks(problem: Problem, labels: np.ndarray) -> np.ndarray | None:
     except np.linalg.LinAlgError:
         return None
     delta = np.zeros(noise.size, real)
-    if problem.radii.any():
+    outside = problem.outside.scale
+    if outside > 0 or problem.radii.any():
         noise[:d] = problem.noise.shape.squares
         delta, U = np.linalg.eigh(T.T * noise @ T)
         delta, T = delta.astype(real), T @ U
@@ -71,11 +72,15 @@ def estimated_slacks(problem: Problem, labels: np.ndarray) -> np.ndarray | None:
     target, moves = y * problem.targets.astype(real), y * problem.radii.astype(real)
     pull = (metric * problem.radii).astype(real)
     low, high = np.minimum(y, 0.0) / _METRIC, np.maximum(y, 0.0) / _METRIC
-    a, rest, omega = np.zeros_like(y), np.zeros_like(y), np.zeros((len(y), 1), real)
+    fold = np.zeros(noise.size, real)
+    if problem.folded is not None:
+        fold[:d], fold[d:] = problem.folded.d, problem.folded.balance
+    # Under the quantile loss from α = qc, where w = 0.
+    a, rest = problem.tilt / _METRIC * y, np.zeros_like(y)
+    omega, beta = np.zeros((len(y), 1), real), np.zeros((len(y), 1))
     for _ in range(_STEPS):
-        beta = ((a * y) @ pull)[:, None] / np.maximum(omega, TINY, dtype=np.float64)
-        goal = target + moves * omega
-        x = ((goal - rest + a) @ weighted @ T / (1.0 + beta * delta)).astype(real) @ T.T
+        pulled = (target + moves * omega - rest + a) @ weighted + fold
+        x = (pulled @ T / (1.0 + beta * delta)).astype(real) @ T.T
         omega = np.sqrt((x * x) @ noise)[:, None]
         slack = target + moves * omega
         slack -= x @ E.T
@@ -84,5 +89,7 @@ def estimated_slacks(problem: Problem, labels: np.ndarray) -> np.ndarray | None:
         g += a
         a = np.minimum(np.maximum(g, low), high)
         rest = g - a
+        mass = ((a * y) @ pull)[:, None] + outside
+        beta = mass / np.maximum(omega, TINY, dtype=np.float64)
     slack *= y
     return slack.astype(np.float64)

@@ -40,8 +40,10 @@ class DualIterate:
     balance: float
 
     @classmethod
-    def zero(cls, problem: Problem) -> DualIterate:
-        """α = 0."""
+    def first(cls, problem: Problem) -> DualIterate:
+        """α = 0; under the quantile loss α = qc, where no sample pulls at w."""
+        if problem.tilt:
+            return cls.of(problem, problem.tilt * problem.weights)
         fold, s = problem.folded, problem.outside.scale
         if fold is None:
             return cls(np.zeros(problem.n), np.zeros(problem.rows.d), s, 0.0)

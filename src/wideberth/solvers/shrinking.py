@@ -240,12 +240,18 @@ def dual_with_others(
 ) -> DualPoint:
     """The dual point of some rows, and of all others that are folded beside them.
 
-    Those have the δ_i at the point of the model, so that its value is that of the whole
-    problem.
+    Those have the δ_i at the point of the model, or nearer ones, so that its value is
+    that of the whole problem.
     """
-    if others is not None and problem.folded is not None:
-        problem = replace(problem, folded=others.fixed(problem.folded))
-    return problem.dual_at(alpha, near=w)
+    fold = problem.folded
+    if others is None or fold is None:
+        return problem.dual_at(alpha, near=w)
+    dual = replace(problem, folded=others.fixed(fold)).dual_at(alpha, near=w)
+    nearer = others.nearest(dual.w + others.gradient)
+    if np.array_equal(nearer.gradient, others.gradient):
+        return dual
+    other = replace(problem, folded=nearer.fixed(fold)).dual_at(alpha, near=w)
+    return other if other.value > dual.value else dual
 
 
 # -- the central path of a sample ------------------------------------------------------

@@ -193,7 +193,7 @@ class Ascent:
         None where Newton's method should take over.
         """
         if init is None:
-            self._begin(DualIterate.zero(self.screener.problem), 0.0)
+            self._begin(DualIterate.first(self.screener.problem), 0.0)
         else:
             free = self.screener.reduction.free
             alpha = np.clip(init, 0.0, self.full.weights)[free]
@@ -211,7 +211,7 @@ class Ascent:
                     return None
                 if self._screening_pays(left):
                     self._certify()
-                elif self._factors_are_dear and left > self._second_order_cost():
+                elif self._factors_are_dear and self._acceleration_pays(left):
                     self._accelerate()
             if self.pace.spent > MOST_STEPS * self.cost.product and self.pace.stalled():
                 if self.control.exhausted():
@@ -224,12 +224,13 @@ class Ascent:
 
     @property
     def scale(self) -> float:
-        """About the objective."""
-        return abs(self.sweeps.value) + self.gap
+        """About the objective, or what gaps are relative to if that is more."""
+        return max(abs(self.sweeps.value) + self.gap, self.full.least_scale)
 
     def _left(self) -> float:
         """What it will cost to sweep to the goal, relative to about the optimum."""
-        optimum = math.sqrt(abs(self.sweeps.value) * self.scale)
+        value = abs(self.sweeps.value)
+        optimum = math.sqrt(value * (value + self.gap))
         return self.pace.left(self.goal * max(optimum, self.full.least_scale))
 
     # -- sweeps ------------------------------------------------------------------------
@@ -291,7 +292,8 @@ class Ascent:
         control, sweeps, rows = self.control, self.sweeps, self.screener.problem.rows
         most = min(max(self.entries, _LEAST_ENTRIES), _CALL_ENTRIES)
         epochs = min(control.max_iter - control.steps, MOST_STEPS)
-        entries, visited = sweeps.run(epochs, most, self.goal)
+        least = self.full.least_scale
+        entries, visited = sweeps.run(epochs, most, self.goal, least)
         self.entries += entries
         self.at.s, self.at.balance = sweeps.s, sweeps.balance
         control.steps += math.ceil(visited / rows.n)
@@ -323,7 +325,8 @@ class Ascent:
     def _certify(self) -> None:
         """Prove the gap at α, with d computed anew; screen rows where that pays."""
         problem, at, estimated = self.screener.problem, self.at, self.gap
-        dual = problem.dual_at(at.alpha.copy())  # sweeps go on in the array itself
+        # A copy, for sweeps go on in the array itself.
+        dual = problem.dual_at(_balanced(problem, at.alpha.copy(), at.balance))
         outcome = Pair(problem.at(dual.w), dual)
         passes = self.full.rows.passes.count
         self.control.record(passes, outcome.certificate, self.screener.counts)
@@ -370,16 +373,22 @@ class Ascent:
         return not self._newton_fits or self.cost.factor > self.cost.product
 
     def _newton_is_quicker(self, left: float) -> bool:
-        """Whether Newton's method is predicted to cost less than what is `left`."""
+        """Whether Newton's method is predicted to cost less than what is `left`.
+
+        As much work again will tell the working set where half the gap is closed in
+        less than half of what Newton's method takes without one.
+        """
         if not self._newton_fits:
             return False
-        whole = self.cost.newton(self.full.n)
+        spent, whole, rows = self.pace.spent, self.cost.newton(self.full.n), self.full.n
         if not self.eager:
-            return left > whole and self.pace.spent > whole
-        known = self._rows_are_known
-        ahead = self.cost.newton(_RESERVE * self.fewest) if known else whole
+            return left > whole and spent > whole
+        if self._rows_are_known:
+            rows = min(_RESERVE * self.fewest, rows)
+        elif 2 * self.gap <= self.scale and 2 * spent <= whole:
+            return False
         # The longer sweeps take, the less their predictions are worth.
-        return _SLOWING * max(1.0, self.pace.spent / whole) * left > ahead
+        return _SLOWING * max(1.0, spent / whole) * left > self.cost.newton(rows)
 
     @property
     def _rows_are_known(self) -> bool:
@@ -409,11 +418,16 @@ class Ascent:
         rows = int(rows / WALK_RESERVE)  # it adds this reserve itself
         return method.run(full, control, WarmStart(full, full.at(w), alpha, rows=rows))
 
-    def _second_order_cost(self) -> float:
-        """Cost of `_accelerate`, a Newton step taking 100 products with its rows."""
+    def _acceleration_pays(self, left: float) -> bool:
+        """Whether `_accelerate` costs less than half of what is `left` to sweep.
+
+        Its Newton step takes 100 products with the rows inside their bounds. Sweeps
+        are predicted to take two to three times too long where they have just begun.
+        """
         alpha, problem = self.at.alpha, self.screener.problem
         inside = np.flatnonzero((alpha > 0) & (alpha < problem.weights))
-        return 100.0 * problem.rows.entries(inside) + 4.0 * _BLOCK_ROWS**3
+        step = 100.0 * self.cost.entry * problem.rows.entries(inside)
+        return left > 2.0 * (step + 4.0 * _BLOCK_ROWS**3)
 
     def _accelerate(self) -> None:
         """A Newton step on the face; if cut short, maximise D over the fastest rows."""
@@ -440,6 +454,22 @@ class Ascent:
         center = self.sweeps.b - beta * self.at.balance
         fold = replace(fold, balance=fold.balance + center / beta)
         return replace(problem, intercept=1.0 / beta, folded=fold)
+
+
+def _balanced(problem: Problem, alpha: np.ndarray, balance: float) -> np.ndarray:
+    """α with Σα_iy_i = 0 beside a free b, as far as rows inside their bounds go.
+
+    These have slacks of about 0, so that D falls by the square of what is missing;
+    `Problem.repair`, which moves rows at their bounds as well, sees to the rest.
+    """
+    if problem.intercept != 0 or balance == 0:
+        return alpha
+    inside = (alpha > 0) & (alpha < problem.weights)
+    # How far each can move towards what is missing.
+    ends = np.where(problem.y * balance < 0, problem.weights, 0.0)
+    ways = inside * (ends - alpha)
+    most = float(np.abs(ways).sum())
+    return alpha + min(abs(balance) / most, 1.0) * ways if most > 0 else alpha
 
 
 def _doubtful(problem: Problem, slack: np.ndarray, alpha: np.ndarray) -> np.ndarray:

@@ -40,6 +40,7 @@ class Work:
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
         self._share = 1.0  # of the rows of a first pass that is kept
         self._hinges: list[float] = []
+        self._noise: list[float] = []
         self._rounding = 0.0
         self._pieces: dict[int, Piece] = {}
         self._groups: dict[int, Groups] = {}
@@ -51,6 +52,7 @@ class Work:
         self.near += answer.near
         self._point = answer.point
         self._hinges.append(answer.hinge)
+        self._noise.append(answer.noise)
         self._rounding += answer.rounding
         if answer.crossed is not None:
             self.crossed[answer.number] = answer.crossed
@@ -137,8 +139,9 @@ class Work:
         if self._point is not None:
             return self._point
         hinge, rest = math.fsum(self._hinges), self._without_rows
-        value, rounding = hinge + rest.value, self._rounding + rest.rounding
-        rounding += gamma(4) * (hinge + abs(rest.value))
+        noise = math.fsum(self._noise)
+        value, rounding = hinge + noise + rest.value, self._rounding + rest.rounding
+        rounding += gamma(4) * (hinge + noise + abs(rest.value))
         scale = max(value, self.batches.least_scale)
         return replace(rest, hinge=hinge, value=value, rounding=rounding, scale=scale)
 
@@ -180,6 +183,8 @@ class Work:
             if all(piece.alpha is not None for piece in parts):
                 self.alpha = concat([piece.alpha for piece in parts])
             fold = self.fold if self.folded_rows else self.batches.folded
+            if self.first and self.batches.tilt:
+                problem, fold = self._first_quantiles(problem)
             problem = replace(problem, folded=fold, chain=self.batches.chain)
         if self.grouping is not None and (outside := self.batches.folded) is not None:
             known = problem.folded
@@ -189,6 +194,19 @@ class Work:
         problem = replace(problem, penalty=self.batches.penalty, least_scale=least)
         problem.rows.passes = self.batches.counter(self.n)
         return problem
+
+    def _first_quantiles(self, problem: Problem) -> tuple[Problem, Folded | None]:
+        """The hinges of rows with all their noise, and what is folded beside them.
+
+        A sample folds itself alone: hinges of few rows and the fold of all would not
+        cancel, as they do in the loss.
+        """
+        tilt, fold = self.batches.tilt, self.batches.folded
+        hinges = problem.hinges(tilt)
+        if not self.exact:
+            return hinges, problem.tilt_of(tilt)
+        kept = hinges.folded
+        return hinges, fold if kept is None or fold is None else fold + kept
 
     def proof(self, dual: DualPoint) -> Proof:
         """A dual point of the rows held as one of all rows, fixed at `point`.

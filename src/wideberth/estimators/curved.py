@@ -1,0 +1,280 @@
+"""Curved boundaries: models on the features of a `Nystroem` step (theory §19).
+
+A kernel k(x,x') = ⟨φ(x),φ(x')⟩ with k(x,x) = 1 that depends on ‖x−x'‖ alone says how
+far the image of a sample moves, exactly:
+
+    ‖φ(x+δ) − φ(x)‖ = R(‖δ‖) ,   R(ρ)² = 2 − 2k(ρ) ,
+    k(ρ) = exp(−γρ²) of the Euclidean length ("rbf"), exp(−γρ) of ‖δ‖₁ ("laplacian").
+
+`Nystroem` has m landmarks c_j and features z(x) = N(k(x,c_1), …, k(x,c_m)), which are
+nearly the coordinates of a projection of φ(x), so they move by R at most, or nearly.
+
+**Training** is against Euclidean moves of size R(ρ_i) of z(x_i), where ρ_i is the
+longest move of the noise of sample i.
+
+**Certificates** do not ask how near to a projection N is. With v = Nᵀw the model is
+f(x) = ⟨w,z(x)⟩ + b = Σ v_jk(x,c_j) + b, and
+
+    |f(x+δ) − f(x)| ≤ ‖f‖R(‖δ‖) ,   ‖f‖² = vᵀKv ,   K = (k(c_i,c_j)) ,
+
+whatever eigenvalues were cut off or lost to rounding. No move below the length ρ with
+‖f‖R(ρ) = |f(x)| changes a class; where |f(x)| ≥ √2‖f‖ none does. What rounding leaves
+open of f itself is taken off |f(x)|. Longer moves may or may not change the class:
+these radii are lower bounds, where those of linear models are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.kernel_approximation import Nystroem
+
+from wideberth import certify
+from wideberth.estimators.linear import Judged
+from wideberth.estimators.training import radii_of
+from wideberth.noise import Correlated, Covariances, ErrorBars, Shape
+from wideberth.noise.sets import Sets
+from wideberth.problem.validation import check_per_sample
+
+#: The power of the length in −ln k, and the order of the norm, of each kernel.
+_KERNELS = {"rbf": 2, "laplacian": 1}
+#: Steps of the search for the worst move; the best of them counts (a choice).
+_STEPS = 12
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A fitted `Nystroem` step: its kernel, its landmarks and its matrix."""
+
+    landmarks: np.ndarray  # (m, d)
+    matrix: np.ndarray  # N
+    gamma: float
+    order: int  # of the norm, and of the length in −ln k
+    unit: float  # of rounding: that of float64, or of float32 data
+
+    @classmethod
+    def of(cls, name: str, step: Nystroem) -> Curve:
+        """What a fitted step does; kernels of another kind are refused by name."""
+        landmarks = step.components_
+        if not isinstance(landmarks, np.ndarray):
+            _refuse(name, "its landmarks are sparse", "Make X dense before it.")
+        if step.kernel not in _KERNELS:
+            _refuse(
+                name,
+                f"kernel={step.kernel!r} has no bound on how far its features move",
+                "Use kernel='rbf' or 'laplacian'.",
+            )
+        gamma = step.gamma
+        if gamma is None:
+            gamma = (step.kernel_params or {}).get("gamma")
+        gamma = 1.0 / landmarks.shape[1] if gamma is None else float(gamma)
+        if not 0 < gamma < np.inf:
+            _refuse(name, f"gamma={gamma:g}", "Give a positive number.")
+        unit = float(np.finfo(step.normalization_.dtype).eps)
+        parts = (np.asarray(part, float) for part in (landmarks, step.normalization_))
+        return cls(*parts, gamma, _KERNELS[step.kernel], unit)
+
+    def modulus(self, length):
+        """R(ρ): how far features move, at most, when the input moves by ρ."""
+        length = np.asarray(length, dtype=np.float64)
+        return np.sqrt(-2 * np.expm1(-self.gamma * length**self.order))
+
+    def length(self, moved):
+        """The ρ with R(ρ) = `moved`; infinite from √2 on."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            power = -np.log1p(-0.5 * np.square(moved)) / self.gamma
+        power = np.where(np.asarray(moved) >= np.sqrt(2.0), np.inf, power)
+        return power ** (1 / self.order)
+
+    def extents(self, sets: Sets, linear) -> np.ndarray | float:
+        """The longest move in front of the kernel of each set, or somewhat more."""
+        d = linear.shape[0]
+        if isinstance(sets, Shape | ErrorBars):
+            sets = sets.carried(linear)
+        sides = getattr(sets, "sides", None)
+        if sides is not None:
+            longest = np.linalg.norm(np.maximum(*sides), ord=self.order, axis=1)
+        elif self.order == 2:
+            longest = sets.lipschitz(d)
+        elif isinstance(sets, Correlated | Covariances):
+            longest = np.sqrt(d) * sets.lipschitz(d)
+        else:
+            longest = sets.supports(np.ones(d))
+        error = getattr(sets, "support_error", 0.0) * np.sqrt(d)
+        return (longest + error) * (1 + 1e-12)
+
+    # -- a model on these features ----------------------------------------------------
+
+    def kernel(self, Z) -> np.ndarray:
+        """k(z_i, c_j)."""
+        metric = "sqeuclidean" if self.order == 2 else "cityblock"
+        return np.exp(-self.gamma * cdist(Z, self.landmarks, metric))
+
+    def gradient(self, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """∇Σ v_jk(z, c_j)."""
+        apart = z - self.landmarks
+        if self.order == 1:
+            apart = 0.5 * np.sign(apart)
+        weights = v * self.kernel(z[None])[0]
+        return -2 * self.gamma * (weights @ apart)
+
+    def norm(self, w: np.ndarray) -> float:
+        """‖f‖ of the function with weights w on the features; never too small."""
+        v = w @ self.matrix
+        m, d = self.landmarks.shape
+        square = float(v @ self.kernel(self.landmarks) @ v)
+        open_part = (2 * m + d + 8) * np.finfo(float).eps * np.abs(v).sum() ** 2
+        return float(np.sqrt(max(square, 0.0) + open_part))
+
+    def rounding(self, w: np.ndarray) -> float:
+        """How far the computed ⟨w,z(x)⟩ may be off, at any x.
+
+        Distances are computed from products of vectors, whose rounding counts in units
+        of the squared size of the landmarks where x is near them, and of the squared
+        distance where it is not; there e⁻ᵗ·t is small.
+        """
+        m, d = self.landmarks.shape
+        largest = self.gamma * np.square(self.landmarks).sum(axis=1).max(initial=0.0)
+        each = 2 * m + 16 + 18 * (d + 4) * max(float(largest), 1.0)
+        return each * self.unit * float((np.abs(w) @ np.abs(self.matrix)).sum())
+
+
+def _refuse(name: str, why: str, way: str) -> NoReturn:
+    raise ValueError(
+        f"'{name}' is a Nystroem step, behind which nothing can be certified: {why}. "
+        f"{way}"
+    )
+
+
+@dataclass(frozen=True)
+class CurvedFront:
+    """What is before a model on Nyström features, and the noise it was trained with."""
+
+    curve: Curve
+    linear: object  # A of the steps before the kernel, a CSR matrix
+    radius: object  # as stated, in units of the noise; None for one per sample
+    error_shape: str | None  # of the error bars trained with
+
+    def trained_radius(self, radius, y, sets: Sets, n: int):
+        """Radii on the features, for radii stated in raw units."""
+        radii = check_per_sample(radii_of(radius, y), n, "radius")
+        moved = self.curve.modulus(radii * self.curve.extents(sets, self.linear))
+        return float(moved[0]) if np.all(moved == moved[0]) else moved
+
+    def judge(self, values, rows, classifier, sets: Sets) -> JudgedCurve:
+        """Samples, given by their `rows` in front of the kernel."""
+        return JudgedCurve(
+            values, classifier, np.atleast_2d(classifier.coef_), sets, self, rows
+        )
+
+    def half_widths(self, w: np.ndarray, sets: Sets, radii) -> np.ndarray:
+        """How far a prediction may move within the sets, at most."""
+        moved = self.curve.modulus(radii * self.curve.extents(sets, self.linear))
+        return self.curve.norm(w) * moved + 2 * self.curve.rounding(w)
+
+
+@dataclass(frozen=True)
+class JudgedCurve(Judged):
+    """Samples that a curved model is asked about; `coef` are weights on features."""
+
+    front: CurvedFront
+    rows: np.ndarray  # in front of the kernel
+
+    def radii(self, y, radius, X_err):
+        """How far samples may be off, in raw units."""
+        if radius is None and X_err is not None and self.front.error_shape is None:
+            radius = 1.0
+        if radius is None:
+            radius = self.front.radius
+        if radius is None:
+            raise ValueError(
+                "radius must be given: this model was trained with one radius per "
+                "sample, and it does not know those of these samples."
+            )
+        return radii_of(radius, y)
+
+    def _extents(self):
+        return self.front.curve.extents(self.noise, self.front.linear)
+
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """‖f_p − f_k‖ and the rounding of f_p − f_k, of all pairs of classes."""
+        _, coef = certify.every_class(self.values, self.coef)
+        n, curve = len(coef), self.front.curve
+        norms, open_parts = np.zeros((n, n)), np.zeros((n, n))
+        for p in range(n):
+            for k in range(p):
+                w = coef[p] - coef[k]
+                norms[p, k] = norms[k, p] = curve.norm(w)
+                each = curve.rounding(coef[p]) + curve.rounding(coef[k])
+                open_parts[p, k] = open_parts[k, p] = 2 * each
+        return norms, open_parts
+
+    def _lead(self, classes: np.ndarray) -> np.ndarray:
+        """f_p − f_k for p = `classes` and all k; less what subtraction rounds off."""
+        values, _ = certify.every_class(self.values, self.coef)
+        own = np.take_along_axis(values, classes[:, None], 1)
+        eps = np.finfo(np.float64).eps
+        return own - values - 2 * eps * (np.abs(own) + np.abs(values))
+
+    def certified_radius(self) -> np.ndarray:
+        """A size of moves below which no prediction changes; see the head."""
+        norms, open_parts = self._pairs()
+        winner = certify.every_class(self.values, self.coef)[0].argmax(axis=1)
+        lead = np.maximum(self._lead(winner) - open_parts[winner], 0.0)
+        own = np.arange(lead.shape[1]) == winner[:, None]
+        flat = np.where((lead > 0) | own, np.inf, 0.0)
+        moved = np.divide(lead, norms[winner], out=flat, where=norms[winner] > 0)
+        moved[own] = np.inf
+        least = moved.min(axis=1) * (1 - 1e-12)  # for what rounding leaves open of it
+        length = self.front.curve.length(least)
+        extents = np.broadcast_to(self._extents(), length.shape)
+        still = np.where(length > 0, np.inf, 0.0)  # noise that moves nothing
+        return np.divide(length, extents, out=still, where=extents > 0)
+
+    def robust_correct(self, labels: np.ndarray, radii) -> np.ndarray:
+        """Whether every move within the radii is proven to leave the label right."""
+        radii = check_per_sample(radii, len(labels), "radius")
+        norms, open_parts = self._pairs()
+        lead = self._lead(labels)
+        moved = self.front.curve.modulus(radii * self._extents()) * (1 + 1e-12)
+        lead -= norms[labels] * moved[:, None] + open_parts[labels]
+        np.put_along_axis(lead, labels[:, None], np.inf, 1)
+        return np.all(lead > 0, axis=1)
+
+    def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
+        """A move of each sample that favours some wrong class, found by search.
+
+        Frank–Wolfe steps along the gradient stay in the set; the best point of each
+        step is kept. A move that hurts more may exist: `certified_radius` bounds all.
+        """
+        radii = check_per_sample(radii, len(labels), "radius")
+        _, coef = certify.every_class(self.values, self.coef)
+        lead, (norms, _) = self._lead(labels), self._pairs()
+        lead = np.divide(lead, norms[labels], where=norms[labels] > 0, out=lead)
+        np.put_along_axis(lead, labels[:, None], np.inf, 1)
+        rival = lead.argmin(axis=1)
+        weights = (coef[rival] - coef[labels]) @ self.front.curve.matrix
+        moves = [
+            self._search(i, v, radius)
+            for i, (v, radius) in enumerate(zip(weights, radii, strict=True))
+        ]
+        return np.reshape(moves, (len(labels), self.front.linear.shape[1]))
+
+    def _search(self, i: int, v: np.ndarray, radius: float) -> np.ndarray:
+        """The best move found for one sample, of weights v on the landmarks."""
+        curve, linear, z = self.front.curve, self.front.linear, self.rows[i]
+        best = move = np.zeros(linear.shape[1])
+        highest = -np.inf
+        for step in range(_STEPS):
+            slope = linear.T @ curve.gradient(v, z + linear @ move)
+            far = radius * certify.worst_moves(self.noise, np.array([i]), slope)[0]
+            shares = np.array([2 / (step + 2), 1.0, 0.5, 0.25])[:, None]
+            tried = move + shares * (far - move)
+            worth = curve.kernel(z + tried @ linear.T) @ v
+            move = tried[worth.argmax()]
+            if worth.max() > highest:
+                best, highest = move, float(worth.max())
+        return best
