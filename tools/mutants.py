@@ -540,7 +540,7 @@ def judge(mutant: Mutant, tests: list[str], limit: float) -> str | None:
 def _compile(kernel: Path) -> None:
     """Compile a kernel in place, as `setup.py` does but in less time."""
     for built in kernel.parent.glob(f"{kernel.stem}.*"):
-        if built != kernel:
+        if built.suffix in (".c", ".so"):
             built.unlink()  # a link: the file must not be written to
     directives = "boundscheck=False,wraparound=False,cdivision=True,language_level=3"
     cythonize = [sys.executable, "-m", "Cython.Build.Cythonize", "-i", "-X", directives]
