@@ -10,7 +10,7 @@ import pytest
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
-from commands import read_csv, run
+from commands import here, read_csv, run
 from html_tables import tables_of
 from recomputed import Noise, bar, count, none, number, share, text, with_error
 from wideberth import (
@@ -266,6 +266,19 @@ def test_intervals_and_what_to_measure_again_are_those_of_the_line(tmp_path):
     np.testing.assert_allclose(rows["share"], part)
 
 
+def test_few_rows_give_predictions_and_the_coverage_that_they_can_hold(tmp_path):
+    X, y, *_ = measurements(5)
+    told(tmp_path, table(X[:, :3], y), "--model measured --folds 0 --drop temp size")
+    rows, said = answers(tmp_path, table(X, y))
+    assert rows["prediction"].notna().all()
+    assert rows[["low", "high"]].isna().all(axis=None)
+    told_as = run("predict m.wideberth new.csv --json", folder=tmp_path).stdout
+    assert {row["low"] for row in json.loads(told_as)["predictions"]} == {None}
+    most = re.search(r"--coverage asks for fewer, at most ([\d.]+)\.", said)[1]
+    rows, said = answers(tmp_path, table(X, y), "--coverage", most)
+    assert (rows["low"] <= rows["high"]).all()
+
+
 def test_errors_of_the_target_follow_the_rule(tmp_path):
     X, y, E, e = measurements(120)
     frame = table(X, y, E, e)
@@ -288,6 +301,61 @@ def test_errors_of_the_target_follow_the_rule(tmp_path):
         line.fit(X[rows], y[rows], X_err=E[rows], y_err=given[rows])
         values = [slopes[name]["value"] for name in NAMES]
         np.testing.assert_allclose(values, line.coef_)
+
+
+def test_errors_in_a_table_of_their_own_are_those_beside_the_values(tmp_path):
+    X, y, E, e = measurements(120)
+    table(E, e).to_csv(tmp_path / "errors.csv", index=False)
+    words = "--model measured --folds 0 --errors"
+    beside = told(tmp_path, table(X, y, E, e), f"{words} suffix:_err")
+    apart = told(tmp_path, table(X, y), f"{words} errors.csv")
+    assert apart["model"] == beside["model"]
+    assert apart["data"]["numbers"]["error"] == np.median(e)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code"),
+    [
+        (
+            lambda X, y, E, e: (X, y + np.tan(1.55 * np.sin(1e4 * y)), E, e),
+            "heavy-tails",
+        ),
+        (lambda X, y, E, e: (X, y, E, 30 * e), "target-errors-too-large"),
+        (lambda X, y, E, e: (X, y, 6 * E, e), "errors-too-large"),
+        (lambda X, y, E, e: (X + 1e4 * (X.max() == X), y, E, e), "far-values"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_measurements_that_a_line_is_not_for_are_named(tmp_path, spoil, code):
+    X, y, E, e = spoil(*measurements(300))
+    words = "--model measured --folds 0 --errors suffix:_err"
+    table(X, y, E, e).to_csv(tmp_path / "data.csv", index=False)
+    command = f"fit data.csv --target flux {words} --json"
+    done = here(command.split(), folder=tmp_path)
+    assert done.returncode in (0, 3)
+    result = json.loads(done.stdout)
+    assert code in [advice["code"] for advice in result["warnings"]]
+
+
+def test_a_copy_of_the_target_is_named(tmp_path):
+    X, y, *_ = measurements()
+    result = told(tmp_path, table(X, y, inches=-y / 2.54), "--folds 0")
+    (leak,) = result["data"]["leaks"]
+    assert (leak["feature"], leak["rank_correlation"]) == ("inches", pytest.approx(-1))
+    assert "leak" in [advice["code"] for advice in result["warnings"]]
+
+
+def test_noise_that_hides_everything_ends_with_3(tmp_path):
+    X, y, *_ = measurements()
+    table(X, y).to_csv(tmp_path / "data.csv", index=False)
+    command = "fit data.csv --target flux --folds 0 --radius"
+    (one,) = told(tmp_path, table(X, y), "--folds 0")["training"]["problems"]
+    low, high = one["critical_radius"]
+    assert (
+        "ignores the features" not in run(command, 0.98 * low, folder=tmp_path).stderr
+    )
+    done = run(command, 1.02 * high, folder=tmp_path, code=3)
+    assert "noise of this size covers what goes with the number" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -278,3 +278,37 @@ def test_a_step_from_no_direction_is_finite_whatever_rounding_left_of_the_noise(
     for s, radius in [(-1e-18, 0.1), (0.1, 0.5)]:  # less than 0 at once, or on the way
         step = best_step(0.0, 0.0, 0.0, s, radius, -1.0, 1.0, -0.2 * (1 + 1e-15), 0.8)
         assert -0.2 * (1 + 1e-15) <= step < 0
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_are_left_out_and_come_back_as_in_the_reference(noise, seed):
+    """Rows at a bound that ask to stay by more than any row of the epoch before."""
+    samples = Samples(seed, n=80, noise=noise)
+    alpha = samples.alpha.copy()
+    expected, constant = alpha.copy(), 0.0
+    sweeps = samples.sweeps(samples.X, alpha, samples.Z.T @ alpha)
+    numbers, active = splitmix64(3), list(range(80))
+    below = above = np.inf
+    sizes = []
+    for _ in range(6):
+        down, up, kept = 0.0, 0.0, set(active)
+        for place in random_order(len(active), numbers):
+            i = active[place]
+            slack = samples.slope(expected, constant, i)
+            at_bound = samples.weights[i] if slack > 0 else 0.0
+            if expected[i] == at_bound:
+                if abs(slack) > (above if slack > 0 else below):
+                    kept.discard(i)
+                continue
+            up, down = max(up, slack), max(down, -slack)
+            samples.maximise(expected, constant, i)
+        left_out = len(active) < 80
+        active, below, above = sorted(kept), down, up
+        sweeps.run(1, np.inf, 0.0)
+        if left_out and sweeps.active == 80:
+            break  # they come back: compared with the points until then
+        np.testing.assert_allclose(alpha, expected, rtol=0, atol=1e-5)
+        assert sweeps.active == len(active)
+        sizes.append(len(active))
+    assert min(sizes) < 80

@@ -43,6 +43,44 @@ _BEYOND = 10.0
 _UNEQUAL = 100.0
 
 
+#: What `MeasuredRegressor` remarks on, in its words and in those of the command line.
+_ABOUT_LINES = (
+    (
+        "so far off turns the line",
+        "far-values",
+        "Some values are much further out than their errors and the middle half of "
+        "their column explain, and a single one turns the line. Take logarithms of "
+        "skewed columns (--log), raise the errors of such values, or name codes for "
+        "missing values with --read na=….",
+    ),
+    (
+        "scatter less than X_err says",
+        "errors-too-large",
+        "Some features scatter less than their errors say. Slopes rest on the errors, "
+        "and are then too steep: state smaller ones.",
+    ),
+    (
+        "y scatters less",
+        "target-errors-too-large",
+        "The target scatters less about the line than the errors say. Intervals and "
+        "standard errors rest on them: state smaller ones.",
+    ),
+    (
+        "has heavy tails",
+        "heavy-tails",
+        "The scatter about the line has heavy tails, so slopes are less sure than they "
+        "could be. In Python MeasuredRegressor(loss='absolute') bears such tails.",
+    ),
+    (
+        "One Gaussian does not fit",
+        "population-misfit",
+        "A Gaussian does not fit the true features. Slopes and the share of numbers in "
+        "intervals do not rest on that; predictions may be better in Python with "
+        "TrueFeatures(2) before a RobustLinearRegressor.",
+    ),
+)
+
+
 #: Why a descent ended, by `RampDescent.ending`.
 _ENDINGS = {
     "repeats": "the same rows were left out again",
@@ -119,7 +157,7 @@ def _tell_slopes(model: ModelFacts) -> str:
         return ""
     name = max(apart, key=apart.__getitem__)
     if not apart[name] > _APART:
-        return "Ignoring the errors, slopes would hardly be others."
+        return "Ignoring the errors moves no slope by more than chance would."
     one = slopes[name]
     return (
         f"Ignoring the errors the slope of {listed([name])} would be "
@@ -294,7 +332,11 @@ def _line(result: FitResult, line: LineFacts) -> Iterator[Advice]:
             "Slopes have no standard errors: they take more rows than columns, and at "
             "most 60 features.",
         )
-    if line.slopes and "EM has not converged" in " ".join(result.solver_notes):
+    notes = " ".join(result.solver_notes) if line.slopes else ""
+    for told, code, text in _ABOUT_LINES:
+        if told in notes:
+            yield Advice(code, text)
+    if "EM has not converged" in notes:
         yield Advice(
             "slopes-unsettled",
             "The slopes had not settled when training was stopped: the measurements "

@@ -239,6 +239,8 @@ def _in_words(
             yield from _tell_coverage(found, line)
     if line is not None and line.slopes:
         yield "slopes", _slopes(line.slopes)
+        if (more := len(line.slopes) - _LISTED) > 0:
+            yield "", f"and {more} more, all in the report"
     if result.choice is not None:
         yield "chosen", _tell_choice(result.choice)
     if said is not None:
@@ -307,8 +309,6 @@ def _slopes(slopes: dict[str, Slope]) -> TextTable:
         ]
         for name in order[:_LISTED]
     ]
-    if (more := len(order) - _LISTED) > 0:
-        rows.append([f"and {more} more in the report", "", ""])
     return TextTable(["", "slope", "ignoring errors"], rows)
 
 

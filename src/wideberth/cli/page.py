@@ -37,7 +37,7 @@ _SHOWN = 25
 #: Number of features beyond which the page leaves them out, lest it grow unwieldy.
 _FOLDED = 1000
 #: Number of the colour, and the line, of each model in turn.
-_LINES = ((1, "-"), (3, "--"), (4, ":"), (2, "-."))
+_LINES = ((1, "-"), (3, "--"), (4, ":"), (6, "-."))
 _MISSING = {
     "drop": "rows with one are left out",
     "median": "filled in with the median of the column",

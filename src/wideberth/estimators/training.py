@@ -79,6 +79,7 @@ class SolverOptions:
     verbose: int = 0
     callback: Callable[[object, dict], bool | None] | None = None
     refit: bool = True
+    max_points: int = 1_000
 
     @classmethod
     def read(cls, given: dict | None, unused: Sequence[str]) -> SolverOptions:
@@ -568,8 +569,10 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
         )
         for k in places
     ]
-    parallel = Parallel(n_jobs=model.n_jobs if in_memory else 1, prefer="threads")
-    if parallel.n_jobs == 1:  # which needs none of what threads take to set up
+    parallel = None  # threads take time to set up
+    if in_memory and len(tasks) > 1:
+        parallel = Parallel(n_jobs=model.n_jobs, prefer="threads")
+    if parallel is None or parallel.n_jobs == 1:
         solutions = [task() for task in tasks]
     else:
         solutions = parallel(delayed(task)() for task in tasks)
