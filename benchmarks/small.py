@@ -189,9 +189,8 @@ def searches(report: Report, repeats: int) -> None:
     Searches have the same folds and values of C, each solver its default tolerance,
     which for ours is a proven gap of 1e-4.
     """
-    table(
-        report, "search", "models", "ours, s", "other, s", "per model", "other", "must"
-    )
+    head = ("search", "models", "ours, s", "other, s", "ratio", "other", "must")
+    table(report, *head)
     wine, data, cancer = load_wine(), load_digits(), load_breast_cancer()
     spam = spambase.load()
     tables = {

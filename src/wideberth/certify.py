@@ -53,7 +53,7 @@ def certified_radius(values, coef, noise="l2") -> np.ndarray:
     values, coef = every_class(values, coef)
     winner = values.argmax(axis=1)
     lead = np.take_along_axis(values, winner[:, None], 1) - values
-    support = _falls(coef, noise, winner)
+    support = falls(coef, noise, winner)
     # Where support is 0 the lead is what it is: no move changes it.
     radii = np.divide(lead, support, out=np.full_like(lead, np.inf), where=support > 0)
     return radii.min(axis=1)
@@ -68,7 +68,7 @@ def label_distances(values, labels, coef, noise="l2") -> tuple[np.ndarray, np.nd
     values, coef = every_class(values, coef)
     labels = np.asarray(labels)
     lead = values - np.take_along_axis(values, labels[:, None], 1)
-    support = _falls(-coef, noise, labels)
+    support = falls(-coef, noise, labels)
     worst = np.where(lead > 0, np.inf, 0.0)
     sizes = np.divide(lead, support, out=worst, where=support > 0)
     return np.maximum(sizes, 0.0).max(axis=1), values.argmax(axis=1)
@@ -121,7 +121,7 @@ def every_class(values, coef) -> tuple[np.ndarray, np.ndarray]:
     return values[:, None] * halves.T, coef * halves
 
 
-def _falls(coef, noise, classes: np.ndarray) -> np.ndarray:
+def falls(coef, noise, classes: np.ndarray) -> np.ndarray:
     """How far a move of size 1 lowers f_p − f_k, p = `classes`, for all k.
 
     That is κ_i(w_p − w_k), or Ω of it; of lopsided boxes it is the side that counts.
@@ -156,6 +156,6 @@ def _robust_lead(values, labels, coef, radius, noise) -> np.ndarray:
     labels = np.asarray(labels)[:, None]
     radii = check_per_sample(radius, len(labels), "radius")[:, None]
     lead = np.take_along_axis(values, labels, 1) - values
-    lead -= radii * _falls(coef, noise, labels[:, 0])
+    lead -= radii * falls(coef, noise, labels[:, 0])
     np.put_along_axis(lead, labels, np.inf, 1)
     return lead

@@ -266,6 +266,19 @@ def test_intervals_and_what_to_measure_again_are_those_of_the_line(tmp_path):
     np.testing.assert_allclose(rows["share"], part)
 
 
+def test_few_rows_give_predictions_and_the_coverage_that_they_can_hold(tmp_path):
+    X, y, *_ = measurements(5)
+    told(tmp_path, table(X[:, :3], y), "--model measured --folds 0 --drop temp size")
+    rows, said = answers(tmp_path, table(X, y))
+    assert rows["prediction"].notna().all()
+    assert rows[["low", "high"]].isna().all(axis=None)
+    told_as = run("predict m.wideberth new.csv --json", folder=tmp_path).stdout
+    assert {row["low"] for row in json.loads(told_as)["predictions"]} == {None}
+    most = re.search(r"--coverage asks for fewer, at most ([\d.]+)\.", said)[1]
+    rows, said = answers(tmp_path, table(X, y), "--coverage", most)
+    assert (rows["low"] <= rows["high"]).all()
+
+
 def test_errors_of_the_target_follow_the_rule(tmp_path):
     X, y, E, e = measurements(120)
     frame = table(X, y, E, e)

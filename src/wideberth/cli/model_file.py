@@ -146,7 +146,7 @@ class _Pipelines(_Kind):
             raise ValueError
         made = RobustPipeline(steps)
         made.linear_map_, made.noise_ = attributes["linear_map"], attributes["noise"]
-        made.denoised_ = None
+        made.denoised_ = made.curved_ = None
         if (k := place_of_features(steps)) is not None:
             before = Pipeline(steps[:k]) if k else None
             parts = Denoised(before, made.linear_map_, steps[k][1], last)

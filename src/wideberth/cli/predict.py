@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -82,6 +83,14 @@ class _Ends:
         self.coverage: float | None = None
         if model.measured and model.pipeline.interval_scores_ is not None:
             self.coverage = options.coverage or _COVERAGE
+            n = len(model.pipeline.interval_scores_)
+            if options.coverage is None and self.coverage * (n + 1) > n:
+                self.coverage = None
+                output.warn(
+                    f"{options.model} was trained on too few rows, {n}, for intervals "
+                    f"that hold {100 * _COVERAGE:g} % of the numbers; --coverage asks "
+                    f"for fewer, at most {math.floor(1e4 * n / (n + 1)) / 1e4}."
+                )
 
     def add(self, applied: Applied) -> None:
         """Add columns to the answers to some rows."""
@@ -171,13 +180,13 @@ class Applied:
         return found
 
     def spread(self, answer: Callable, rows: np.ndarray, width: int) -> list[list]:
-        """Columns of several answers to these rows, a mask; None of the others."""
+        """Columns of answers to these rows, a mask; None where there is none."""
         found: list[list] = [[None] * self.table.n for _ in range(width)]
         places = np.flatnonzero(rows)
         if places.size:
             for column, own in zip(found, answer(places).T.tolist(), strict=True):
                 for place, value in zip(places.tolist(), own, strict=True):
-                    column[place] = value
+                    column[place] = None if value != value else value
         return found
 
     def add_columns(self, columns: dict[str, list]) -> None:

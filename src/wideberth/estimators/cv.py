@@ -34,6 +34,12 @@ from wideberth.estimators.folds import (
     score_grid,
 )
 from wideberth.estimators.linear import LinearClassifier, LinearModel
+from wideberth.estimators.proving import (
+    ProvenChoice,
+    check_provable,
+    prove_choice,
+    read_proof,
+)
 from wideberth.estimators.regressor import LinearRegressor, RobustLinearRegressor
 from wideberth.estimators.scoring import RobustScorer
 from wideberth.estimators.svc import RobustLinearSVC
@@ -50,7 +56,7 @@ from wideberth.estimators.training import (
 from wideberth.problem.changes import build_problem
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_jobs, check_number
-from wideberth.results import not_proven
+from wideberth.results import convergence_warning, not_proven
 
 
 class Search(LinearModel):
@@ -109,14 +115,23 @@ class Search(LinearModel):
         self.radii_ = read_radii(stated, self.radii)
         self.norm_penalties_ = read_penalties(stated, self.norm_penalties)
         self.ramps_ = read_ramps(stated, self.ramps)
+        ends = None
+        if self.prove is not None:
+            ends = read_proof(self)
+            check_provable(self, routed.scorer.score)
         self.Cs_ = self._grid(data)
         splitter = check_cv(self.cv, y, classifier=not numbers)
         splits = list(splitter.split(X, y, **routed.splitter.split))
         self.n_splits_ = len(splits)
         seed = int(check_random_state(options.random_state).randint(2**31))
-        work = partial(score_grid, self, data, routed.scorer.score, seed)
-        folds = run_folds(work, splits, n_jobs=self.n_jobs)
-        self._choose(folds)
+        if ends is None:
+            work = partial(score_grid, self, data, routed.scorer.score, seed)
+            folds = run_folds(work, splits, n_jobs=self.n_jobs)
+            self._choose(folds)
+        else:
+            folds = self._choose_proven(*prove_choice(self, data, splits, ends, seed))
+            if not self.choice_.proven:
+                notes.append(convergence_warning(str(self.choice_)))
         left = np.array([~fold.converged for fold in folds])
         gaps, of = np.array([fold.gaps for fold in folds]), f"{left.size} models"
         advice = "raise solver_options['max_iter'], or tol where rounding forbids more"
@@ -161,6 +176,36 @@ class Search(LinearModel):
         self.best_params_ = self.cv_results_["params"][best]
         self.best_score_ = float(means[best])
 
+    def _choose_proven(
+        self, choice: ProvenChoice, tried: list[tuple[dict, list[GridScores]]]
+    ) -> list[GridScores]:
+        """Set the results and the choice, of which more is known than of a grid."""
+        self.choice_ = choice
+        candidates = [point for point, _ in tried]
+        told = ["C", "radius"]
+        told += [] if self.norm_penalties is None else ["norm_penalty"]
+        rows = [np.array([fold.scores.item() for fold in folds]) for _, folds in tried]
+        self.Cs_ = np.unique([point["C"] for point in candidates])
+        scores = np.stack(rows)
+        folds = [
+            GridScores(
+                *(np.stack(parts, axis=3)[..., 0] for parts in zip(*each, strict=True))
+            )
+            for each in zip(*(folds for _, folds in tried), strict=True)
+        ]
+        self.cv_results_ = _results(candidates, told, scores, folds)
+        named = {
+            name: getattr(choice, name) for name in ("C", "radius", "norm_penalty")
+        }
+        named["ramp"] = -np.inf
+        self.best_index_ = candidates.index(named)
+        for name, value in named.items():
+            setattr(self, f"{name}_", value)
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        means = self.cv_results_["mean_test_score"]
+        self.best_score_ = float(means[self.best_index_])
+        return folds
+
     def _train(self, data: TrainingRows | TrainingTargets) -> list[Warning]:
         """Fit the chosen model to all data; what it keeps is kept here too."""
         model = self._model().set_params(C=self.C_, radius=self.radius_)
@@ -186,7 +231,8 @@ class Search(LinearModel):
 
     @property
     def _options(self) -> SolverOptions:
-        unused = ("max_seconds", "callback")
+        unused = ["max_seconds", "callback"]
+        unused += [] if self.prove is not None else ["max_points"]
         return SolverOptions.read(self.solver_options, unused)
 
     def _route(self, given: dict, params):
@@ -228,7 +274,8 @@ class RobustLinearSVCCV(LinearClassifier, Search):
     Parameters
     ----------
     Cs : int or array, default=30
-        How many values of C, spaced as by `wideberth.path` on all data, or the values.
+        How many values of C, spaced as by `wideberth.path` on all data, or the values;
+        with `prove` the range (low, high).
     radii : array, default=None
         Radii to choose from: factors on the scales of `noise`, or on the `radius` or
         the errors `X_err` given to `fit`, where there are any. None is the one that
@@ -250,13 +297,18 @@ class RobustLinearSVCCV(LinearClassifier, Search):
     tol : float, default=1e-4
         As in `RobustLinearSVC`, for every model.
     n_jobs : int, default=None
-        Folds worked on at a time, in processes.
+        Folds worked on at a time, in processes; with `prove` in threads.
+    prove : float, default=None
+        Choose C from all values of the range `Cs`, so that it is proven that none of
+        them has a cross-validated error, one minus the score, that is lower by more
+        than this: see `choice_`. For accuracy, balanced accuracy and `robust_scorer`.
     solver_options : dict, default=None
         What is seldom needed: "solver", "screening", "max_iter", "intercept_penalty"
         and "random_state" as in `RobustLinearSVC`, for every model; "starts" for the
         chosen model, since those of the folds start from each other; "refit", whether
         to fit the chosen model to all data (True); "verbose", to print a line for every
-        fold.
+        fold; with `prove` "max_points", the most values of C that are solved for each
+        radius (1000).
 
     Attributes
     ----------
@@ -276,8 +328,15 @@ class RobustLinearSVCCV(LinearClassifier, Search):
     cv_results_ : dict of arrays
         As in `GridSearchCV`; one candidate per C, ramp, norm penalty and radius, radii
         fastest.
+    choice_ : ProvenChoice
+        With `prove`: `C`, `error`, the `lower_bound` of the error over the whole range,
+        whether that is `proven` to be within `prove` of `error`, the values of C that
+        were solved, the bounds between them, and `plot()`. The bounds are about exact
+        optima; a free intercept that is not unique is the middle of the best ones.
+        Then `cv_results_` has the values that were solved.
     scores_ : array of shape (n_radii, n_Cs, n_splits)
-        With `norm_penalties` an axis of these comes first, and with `ramps` before it.
+        Without `prove`. With `norm_penalties` an axis of these comes first, and with
+        `ramps` before it.
     Cs_ : array of shape (n_Cs,)
     radii_ : array of shape (n_radii,)
     norm_penalties_ : array of shape (n_norm_penalties,)
@@ -302,6 +361,12 @@ class RobustLinearSVCCV(LinearClassifier, Search):
     >>> search = RobustLinearSVCCV([0.1, 1, 10], [0, 0.1], scoring=under_noise)
     >>> search.fit(X, y).radius_
     0.1
+
+    Nothing between two values of C is missed:
+
+    >>> search = RobustLinearSVCCV((0.01, 10.0), prove=0.02).fit(X, y)
+    >>> search.choice_.proven, search.choice_.lower_bound >= search.choice_.error - 0.02
+    (True, True)
     """
 
     def __init__(
@@ -319,6 +384,7 @@ class RobustLinearSVCCV(LinearClassifier, Search):
         scoring=None,
         tol=1e-4,
         n_jobs=None,
+        prove=None,
         solver_options=None,
     ):
         self.Cs = Cs
@@ -333,6 +399,7 @@ class RobustLinearSVCCV(LinearClassifier, Search):
         self.scoring = scoring
         self.tol = tol
         self.n_jobs = n_jobs
+        self.prove = prove
         self.solver_options = solver_options
 
     _kind = RobustLinearSVC
@@ -366,7 +433,8 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
     quantile : float, default=0.5
         τ, as in `RobustLinearRegressor`.
     Cs : int or array, default=30
-        How many values of C, spaced as by `wideberth.path`, or the values.
+        How many values of C, spaced as by `wideberth.path`, or the values; with `prove`
+        the range (low, high).
     radii : array, default=None
         Radii to choose from, as in `RobustLinearSVCCV`. None is the one that
         `RobustLinearRegressor(radius=None)` takes.
@@ -381,7 +449,10 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
     tol : float, default=1e-4
         As in `RobustLinearRegressor`, for every model.
     n_jobs : int, default=None
-        Folds worked on at a time, in processes.
+        Folds worked on at a time, in processes; with `prove` in threads.
+    prove : float, default=None
+        As in `RobustLinearSVCCV`, of the pinball loss, in units of the mean distance of
+        y from its median (`target_scale_`).
     solver_options : dict, default=None
         As in `RobustLinearSVCCV`.
 
@@ -393,6 +464,8 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
         As in `RobustLinearSVCCV`; the attributes of the chosen `RobustLinearRegressor`
         (`coef_`, `intercept_`, `target_scale_`, `dual_gap_`, …) are here too.
     Cs_, radii_, norm_penalties_ : arrays
+    choice_ : ProvenChoice
+        With `prove`, as in `RobustLinearSVCCV`.
     n_splits_ : int
     scorer_ : callable
 
@@ -420,6 +493,7 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
         scoring=None,
         tol=1e-4,
         n_jobs=None,
+        prove=None,
         solver_options=None,
     ):
         self.quantile = quantile
@@ -433,6 +507,7 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
         self.scoring = scoring
         self.tol = tol
         self.n_jobs = n_jobs
+        self.prove = prove
         self.solver_options = solver_options
 
     _kind = RobustLinearRegressor

@@ -140,7 +140,7 @@ def _grid(search) -> dict[str, np.ndarray]:
     }
 
 
-class _Models(NamedTuple):
+class Models(NamedTuple):
     """Along the grid for one class against the rest, as of `Path`."""
 
     coefs: np.ndarray
@@ -152,7 +152,7 @@ class _Models(NamedTuple):
 
 def _follow(
     search, part: TrainingRows | TrainingTargets, positive: int, seed: int
-) -> _Models:
+) -> Models:
     """Paths over the grid, each along C and the longest axis that it can vary.
 
     That is the ramps or the norm penalties, where there are several, or else the radii.
@@ -176,16 +176,16 @@ def _follow(
         axes = read_levels(stated, **levels)
         found = follow(data.X, y, stated, part.unit * Cs, axes, options, proofs=False)
         place = tuple(where.get(name, slice(None)) for name in grid)
-        for name in _Models._fields:
+        for name in Models._fields:
             values = getattr(found, name)
             if name not in models:
                 models[name] = np.empty((*shape, *values.shape[1:]), values.dtype)
             models[name][place] = values
-    return _Models(**models)
+    return Models(**models)
 
 
 def regressor_scores(
-    search, paths: list[_Models], part: TrainingTargets, rest: TrainingTargets, params
+    search, paths: list[Models], part: TrainingTargets, rest: TrainingTargets, params
 ) -> Iterator:
     """The score of every model of a number on the samples left out."""
     model = _fitted(search)
@@ -216,10 +216,10 @@ def _fitted(search):
 
 
 def classifier_scores(
-    search, paths: list[_Models], part: TrainingRows, rest: TrainingRows, params
+    search, paths: list[Models], part: TrainingRows, rest: TrainingRows, params
 ) -> Iterator:
     """The score of every classifier on the samples left out."""
-    robust, classes = _by_accuracy(search, params), part.classes
+    robust, classes = by_accuracy(search, params), part.classes
     labels = class_numbers(rest.y, classes, rest.n)
     group = np.zeros(rest.n, dtype=int)  # classes that count the same
     if robust is not None and robust.balanced:
@@ -248,7 +248,7 @@ def classifier_scores(
             yield (*at, j), float(shares.mean())
 
 
-def _by_accuracy(search, params: dict) -> RobustScorer | None:
+def by_accuracy(search, params: dict) -> RobustScorer | None:
     """The scorer, if it goes by accuracy: decision values say it for many models."""
     if isinstance(search.scorer_, RobustScorer) and params.keys() <= {"X_err"}:
         return search.scorer_
@@ -257,7 +257,7 @@ def _by_accuracy(search, params: dict) -> RobustScorer | None:
     return None
 
 
-def _decisions(paths: list[_Models], at: tuple, X) -> Iterator[np.ndarray]:
+def _decisions(paths: list[Models], at: tuple, X) -> Iterator[np.ndarray]:
     """Decision values of all Cs at a level, many models in one product."""
     coefs = np.stack([path.coefs[at] for path in paths], axis=1)
     intercepts = np.stack([path.intercepts[at] for path in paths], axis=1)

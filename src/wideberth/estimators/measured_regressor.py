@@ -626,7 +626,9 @@ def _remarks(line: MeasuredLine, data: Targets, names) -> Iterator[str]:
     residuals, variances = line.residuals(data)
     far = far_cells(part, ~varies, range(len(part)), names)
     features = _too_large_errors(line, part, names)
-    times = errors_too_large(residuals, variances, line.scatter**2)
+    errors = (data.errors / line.unit) ** 2
+    others = line.scatter**2 + np.maximum(variances - errors, 0.0)
+    times = errors_too_large(residuals, errors, others)
     if far:
         yield (
             f"{far} A value so far off turns the line: set it to NaN, raise its error, "
@@ -636,9 +638,9 @@ def _remarks(line: MeasuredLine, data: Targets, names) -> Iterator[str]:
         yield features
     if times:
         yield (
-            "y scatters less about the line than y_err and X_err say: they look about "
+            "y scatters less about the line than y_err says: it looks about "
             f"{times:.2g} times too large. scatter_ cannot be told then, and slopes "
-            "and intervals rest on these errors. State smaller ones."
+            "and intervals rest on y_err. State a smaller one."
         )
     elif line.loss == "gaussian" and line.varies[-1]:
         yield from _heavy_tails(residuals, np.sqrt(line.scatter**2 + variances))
@@ -703,9 +705,9 @@ def _misfit(line: MeasuredLine, part: Measurements, names) -> Iterator[str]:
             holds = f"{shared.capitalize()} does not rest on that; slopes do."
         yield (
             f"One Gaussian does not fit the true features: {lacking}. {holds} "
-            "Predictions may be better with several Gaussians: "
-            "make_robust_pipeline(StandardScaler(), TrueFeatures(2), "
-            "RobustLinearRegressor())."
+            "Predictions may be better from several Gaussians: with "
+            "f = TrueFeatures(2).fit(X, X_err=X_err), train another regressor on "
+            "f.transform(X, X_err)."
         )
 
 

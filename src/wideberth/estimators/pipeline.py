@@ -456,7 +456,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         made = cls([(type(classifier).__name__.lower(), classifier)])
         made.linear_map_ = sp.eye_array(classifier.n_features_in_, format="csr")
         made.noise_ = classifier.noise_
-        made.denoised_ = None
+        made.denoised_ = made.curved_ = None
         return made
 
     def _judge(self, X, X_err=None):

@@ -226,7 +226,7 @@ class RobustLinearRegressor(LinearRegressor):
 
     @property
     def _options(self) -> SolverOptions:
-        unused = ("refit", "starts", "callback")
+        unused = ("refit", "starts", "callback", "max_points")
         return SolverOptions.read(self.solver_options, unused)
 
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:

@@ -240,7 +240,7 @@ class RobustLinearSVC(LinearClassifier):
 
     @property
     def _options(self) -> SolverOptions:
-        return SolverOptions.read(self.solver_options, unused=("refit",))
+        return SolverOptions.read(self.solver_options, unused=("refit", "max_points"))
 
     @property
     def _remark(self) -> str:

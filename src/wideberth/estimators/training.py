@@ -79,6 +79,7 @@ class SolverOptions:
     verbose: int = 0
     callback: Callable[[object, dict], bool | None] | None = None
     refit: bool = True
+    max_points: int = 1_000
 
     @classmethod
     def read(cls, given: dict | None, unused: Sequence[str]) -> SolverOptions:

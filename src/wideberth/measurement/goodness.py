@@ -43,8 +43,8 @@ _CLEAR = 4.0
 #: error and the range of the middle half: a choice, far outside any Gaussian.
 FAR = 20.0
 #: Part of what their errors explain that values must scatter less before errors are
-#: called too large: a choice. Errors too large by an eighth leave a fifth of it.
-_TOO_LARGE = 0.2
+#: called too large: a choice. Errors too large by the factor √2 leave half of it.
+_TOO_LARGE = 0.5
 
 #: What rows may have and a population may lack, as users read it.
 _LACKS = {"lumps": "several lumps or a skew", "tails": "heavy tails"}
@@ -83,18 +83,19 @@ def far_cells(part: Measurements, beside: np.ndarray, rows, names) -> str:
     )
 
 
-def errors_too_large(off: np.ndarray, variances: np.ndarray, spread: float) -> float:
+def errors_too_large(off: np.ndarray, variances: np.ndarray, spread) -> float:
     """How much larger errors are than values `off` their mean admit; 0 if they fit.
 
-    Values scatter with the variances and that of the population, `spread`. Of those
+    Values scatter with the variances and with `spread`, that of the truth. Of those
     whose errors are the larger part, the squares of off/√(v + spread) have the mean 1
     and, Gaussian, the variance 2.
     """
+    spread = np.broadcast_to(spread, off.shape)
     told = ~np.isnan(off) & (variances >= spread) & (variances > 0)
     k = int(told.sum())
     if k == 0:
         return 0.0
-    square = float(np.mean(off[told] ** 2 / (variances[told] + spread)))
+    square = float(np.mean(off[told] ** 2 / (variances[told] + spread[told])))
     if square >= 1 - max(_TOO_LARGE, _CLEAR * (2 / k) ** 0.5):
         return 0.0
     return max(square, FLOOR) ** -0.5

@@ -4,18 +4,21 @@
 `ReliabilityDisplay`: how often a class came true beside what was promised.
 `MarginDisplay`: a model in two dimensions, with the uncertainty of every sample.
 `PathDisplay`: coefficients along a path, and what screening left to the solver.
+`ChoiceDisplay`: errors over C, and the bound that none of them can be below.
 `FeaturesDisplay`: how much noise or penalty each feature of a path outlasts.
 
-Each has `from_estimator(...)` (`from_path(...)`), which computes and draws, and
+Each has `from_estimator(...)` (`from_path(...)`,
+`from_choice(...)`), which computes and draws, and
 `plot(ax=...)`, which draws again; `ax_` and `figure_` hold what was drawn.
 """
 
 from wideberth.plotting.fits import CertifiedAccuracyDisplay, ReliabilityDisplay
 from wideberth.plotting.margin import MarginDisplay
-from wideberth.plotting.paths import FeaturesDisplay, PathDisplay
+from wideberth.plotting.paths import ChoiceDisplay, FeaturesDisplay, PathDisplay
 
 __all__ = [
     "CertifiedAccuracyDisplay",
+    "ChoiceDisplay",
     "FeaturesDisplay",
     "MarginDisplay",
     "PathDisplay",

@@ -245,3 +245,44 @@ class FeaturesDisplay(Display):
         ax.set_xlim(0, 1.05 * self.limits[1])
         ax.set_xlabel(f"largest {_CALLED[self.against]} at which it has a weight")
         ax.set_title(self.title)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ChoiceDisplay(Display):
+    """Cross-validated errors over C, and the bound that none of them can be below.
+
+    Parameters
+    ----------
+    choices : sequence of ProvenChoice
+        One for each radius and norm penalty.
+    """
+
+    choices: tuple
+
+    @classmethod
+    def from_choice(cls, choice, *, ax=None):
+        """Draw what `RobustLinearSVCCV(prove=...)` keeps as `choice_`.
+
+        Parameters
+        ----------
+        choice : ProvenChoice
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        ChoiceDisplay
+        """
+        return cls(choices=choice.levels or (choice,)).plot(ax=ax)
+
+    def _draw(self, ax):
+        for k, each in enumerate(self.choices):
+            label = "found"
+            if len(self.choices) > 1:
+                label = f"radius {each.radius:g}, norm penalty {each.norm_penalty:g}"
+            color = f"C{k}"
+            ax.plot(each.Cs, each.errors, ".", color=color, ms=3, label=label)
+            ax.stairs(each.bounds, each.edges, color=color, label="none below")
+            ax.plot(each.C, each.error, "o", color=color, mfc="none")
+            ax.axhline(each.error - each.within, color=color, ls=":", lw=1)
+        ax.set(xscale="log", xlabel="C", ylabel="cross-validated error")
+        ax.legend()

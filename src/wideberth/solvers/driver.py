@@ -35,6 +35,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from wideberth.noise.sums import SumOfEllipsoids
 from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import (
     Array,
@@ -378,7 +379,9 @@ class Driver(Rounds[Work]):
         if work.model is not None:
             w = work.model.turned(d)
         else:
-            w = (problem.noise.sum(alpha) + problem.outside).towards(d)
+            noise = problem.noise.sum(alpha) + problem.outside
+            assert isinstance(noise, SumOfEllipsoids)
+            w = noise.towards(d)
         length = math.sqrt(2 * self.control.tol * self.point.scale)
         return w * (length / max(float(np.linalg.norm(w)), TINY))
 

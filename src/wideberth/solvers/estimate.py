@@ -62,22 +62,24 @@ def estimated_slacks(problem: Problem, labels: np.ndarray) -> np.ndarray | None:
         T = np.linalg.inv(np.linalg.cholesky(matrix)).T
     except np.linalg.LinAlgError:
         return None
-    delta = np.zeros(noise.size, real)
+    delta: np.ndarray = np.zeros(noise.size, real)
     outside = problem.outside.scale
     if outside > 0 or problem.radii.any():
         noise[:d] = problem.noise.shape.squares
         delta, U = np.linalg.eigh(T.T * noise @ T)
         delta, T = delta.astype(real), T @ U
-    noise, T, y = noise.astype(real), T.astype(real), labels.astype(real)
+    noise, T = noise.astype(real), T.astype(real)
+    y: np.ndarray = labels.astype(real)
     target, moves = y * problem.targets.astype(real), y * problem.radii.astype(real)
     pull = (metric * problem.radii).astype(real)
     low, high = np.minimum(y, 0.0) / _METRIC, np.maximum(y, 0.0) / _METRIC
-    fold = np.zeros(noise.size, real)
+    fold: np.ndarray = np.zeros(noise.size, real)
     if problem.folded is not None:
         fold[:d], fold[d:] = problem.folded.d, problem.folded.balance
     # Under the quantile loss from α = qc, where w = 0.
     a, rest = problem.tilt / _METRIC * y, np.zeros_like(y)
-    omega, beta = np.zeros((len(y), 1), real), np.zeros((len(y), 1))
+    omega: np.ndarray = np.zeros((len(y), 1), real)
+    beta: np.ndarray = np.zeros((len(y), 1))
     for _ in range(_STEPS):
         pulled = (target + moves * omega - rest + a) @ weighted + fold
         x = (pulled @ T / (1.0 + beta * delta)).astype(real) @ T.T
