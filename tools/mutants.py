@@ -170,7 +170,7 @@ def kernel_mutants_of(file: str, text: str) -> list[Mutant]:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         line, column = token.start
         row = rows[line - 1] if line <= len(rows) else ""
-        if named := re.match(r"(?:def|cdef|cpdef)\b[^=(]*?(\w+)\(", row):
+        if named := re.match(r"\s*(?:def|cdef|cpdef)\b[^=(]*?(\w+)\(", row):
             function = named[1]
         declares = re.match(r"\s*(cdef|const|ctypedef|double|Py_ssize_t)\b", row)
         if token.string not in TOKENS or declares or not row.startswith("    "):

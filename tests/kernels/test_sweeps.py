@@ -1,5 +1,7 @@
 """Sweeps of dual coordinate ascent, held against the same in NumPy."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -174,6 +176,44 @@ def test_limits_of_epochs_and_entries_end_them():
     assert sweeps.run(2, np.inf, 0.0) == (2 * 37 * 11, 2 * 37)
     sweeps.run(1000, 1.0, 0.0)
     assert sweeps.epochs == 1  # one at least
+    again = samples.sweeps(samples.X, np.zeros(37), np.zeros(11))
+    again.run(1000, 37 * 11, 0.0)
+    assert again.epochs == 1  # no more than so many
+
+
+def one_by_one(samples, tol):
+    """Sweeps, and after each of their epochs: entries and rows so far, the gap told."""
+    n, d = samples.X.shape
+    sweeps = samples.sweeps(samples.X, np.zeros(n), np.zeros(d))
+    entries = rows = 0
+    while True:
+        read, visited = sweeps.run(1, np.inf, tol)
+        entries, rows = entries + read, rows + visited
+        yield sweeps, (entries, rows, sweeps.told_gap)
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-3])
+def test_they_end_with_the_first_epoch_that_meets_the_tolerance(tol):
+    samples = Samples(n=400, noise=0.1)
+    steps = islice(one_by_one(samples, tol), 1000)
+    met = (
+        k for k, (at, _) in enumerate(steps, 1) if at.gap <= tol * (at.value + at.gap)
+    )
+    epochs = next(met)
+    at_once = samples.sweeps(samples.X, np.zeros(400), np.zeros(11))
+    at_once.run(100_000, np.inf, tol)
+    assert at_once.epochs == epochs
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 9, 250])
+def test_what_was_half_way_is_told(epochs):
+    samples = Samples(n=60)
+    seen = [told for *_, told in islice(one_by_one(samples, 0.0), epochs)]
+    sweeps = samples.sweeps(samples.X, np.zeros(60), np.zeros(11))
+    sweeps.run(epochs, np.inf, 0.0)
+    half = [k for k, told in enumerate(seen[:100]) if told[0] <= 0.5 * seen[-1][0]]
+    k = max(half, default=0)
+    assert sweeps.halfway == (*seen[k][:2], k + 1, seen[k][2])
 
 
 def test_a_free_intercept_is_balanced():
