@@ -23,7 +23,8 @@ there before anything is solved is held against the solution there (sequential s
 One in four is also read in chunks, and what is decided of its rows is held against it.
 
 Problems whose samples have sets of their own (error bars) have a table of theirs, and so
-have quantile regressions and features proven zero (`safety_features.py`).
+have quantile regressions and features proven zero (`safety_features.py`), what is proven
+of a range of C, radius or penalty, and choices of C that are proven.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ import time
 import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,7 @@ import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+from choices import draw_search, examine_choice
 from measured import random_measured
 from problems import (
     EXTREME_PENALTIES,
@@ -53,6 +56,7 @@ from problems import (
     make_solved,
     solved_pair,
 )
+from ranges import draw_along, examine_span, span_of
 from safety_features import COLUMNS, examine_features
 from wideberth import NullModelWarning
 from wideberth._solve import solve
@@ -418,6 +422,36 @@ def examine_quantiles(seeds: range) -> dict[tuple[str, str], Counter]:
     return _examine_drawn(seeds, random_quantile, 17)
 
 
+def examine_ranges(seeds: range) -> dict[tuple[str, str], Counter]:
+    """What two solutions claim of all optima between, held against Clarabel (§16)."""
+    total: dict[tuple[str, str], Counter] = {}
+    for seed in seeds:
+        rng = np.random.default_rng([23, seed])
+        kind = ("exact", "rough", "one pair", "random")[seed // 9 % 4]
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            along, low, high = draw_along(seed)
+            span = span_of(along, low, high, kind, rng)
+            found = examine_span(along, span, rng)
+        count = Counter(problems=1, outside=found["outside"])
+        count["violated"] = found["uncertified"]
+        merge(total, {("range", f"{along.axis}, {kind}"): count})
+    return total
+
+
+def examine_choices(seeds: range, values: int) -> dict[tuple[str, str], Counter]:
+    """Proven choices of C, held against so many values of C (§17)."""
+    total: dict[tuple[str, str], Counter] = {}
+    for seed in seeds:
+        search, fit = draw_search(seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = examine_choice(search, fit, values)
+        count = Counter(problems=1, bounds=found["values"], violated=found["violated"])
+        merge(total, {("choice", type(search).__name__): count})
+    return total
+
+
 def examine_paper(configuration) -> dict[tuple[str, str], Counter]:
     """Examine one of the paper's configurations."""
     name, C, radius = configuration
@@ -448,6 +482,9 @@ def main() -> int:
     parser.add_argument("--measured", type=int, default=5_000)
     parser.add_argument("--quantiles", type=int, default=5_000)
     parser.add_argument("--features", type=int, default=5_000)
+    parser.add_argument("--ranges", type=int, default=3_000)
+    parser.add_argument("--choices", type=int, default=300)
+    parser.add_argument("--values", type=int, default=2_000, help="of C, for a choice")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
@@ -455,6 +492,9 @@ def main() -> int:
         measured = sweep(pool, examine_measured, options.measured)
         quantiles = sweep(pool, examine_quantiles, options.quantiles)
         features = sweep(pool, examine_features, options.features)
+        ranges = sweep(pool, examine_ranges, options.ranges)
+        choosing = partial(examine_choices, values=options.values)
+        choices = sweep(pool, choosing, options.choices, batch=5)
         paper = {}
         for part in pool.map(examine_paper, list(configurations())):
             merge(paper, part)
@@ -466,13 +506,17 @@ def main() -> int:
     report(f"{options.measured:,} with a set per sample", measured, columns)
     report(f"{options.quantiles:,} quantile regressions", quantiles, columns)
     report(f"{options.features:,} that leave features out", features, COLUMNS)
+    report(f"{options.ranges:,} ranges of C, radius or penalty", ranges, columns)
+    report(f"{options.choices:,} proven choices of C", choices, columns)
     report("The paper's 32 configurations", paper, columns)
-    return verdict((total, measured, quantiles, features, paper))
+    return verdict((total, measured, quantiles, features, ranges, choices, paper))
 
 
-def sweep(pool, examine_batch, problems: int) -> dict[tuple[str, str], Counter]:
+def sweep(
+    pool, examine_batch, problems: int, batch: int = 100
+) -> dict[tuple[str, str], Counter]:
     """Examine so many random problems, and say how far it is."""
-    started, total, batch = time.perf_counter(), {}, 100
+    started, total = time.perf_counter(), {}
     batches = [range(k, min(k + batch, problems)) for k in range(0, problems, batch)]
     for k, part in enumerate(pool.map(examine_batch, batches), 1):
         merge(total, part)
