@@ -94,11 +94,11 @@ def test_intercept_penalty_stands_for_intercept_scaling():
     ).fit(X + 1, y)
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
     np.testing.assert_allclose(mine.intercept_, theirs.intercept_, atol=1e-4)
-    heavy = RobustLinearSVC(C=0.01, solver_options={"intercept_penalty": 1e6}).fit(
-        X + 1, y
-    )
+    heavy = RobustLinearSVC(
+        C=0.01, tol=1e-8, solver_options={"intercept_penalty": 1e6}
+    ).fit(X + 1, y)
     assert abs(heavy.intercept_[0]) < 1e-3 < abs(mine.intercept_[0])
-    none = RobustLinearSVC(C=0.01, fit_intercept=False).fit(X + 1, y)
+    none = RobustLinearSVC(C=0.01, tol=1e-8, fit_intercept=False).fit(X + 1, y)
     np.testing.assert_array_equal(none.intercept_, [0.0])
     np.testing.assert_allclose(none.coef_, heavy.coef_, atol=1e-3)
 
@@ -285,9 +285,7 @@ def test_one_against_the_rest_looks_at_the_data_once(monkeypatch):
     counted(merge, "group_samples")
     model = RobustLinearSVC(C=0.01).fit(X, y)
     assert len(model.coef_) == 3
-    # Equal rows are looked for in a sample of the rows, and then in all.
-    looks = ["measured_data", "to_csr", "group_samples", "group_samples"]
-    assert sorted(calls) == sorted(looks)
+    assert sorted(calls) == ["group_samples", "measured_data", "to_csr"]
 
 
 def test_a_radius_per_class_or_sample_is_what_it_says():

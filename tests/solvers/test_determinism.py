@@ -155,12 +155,8 @@ def test_the_global_generator_of_numpy_is_neither_used_nor_touched():
     for seed in (1, 2):
         np.random.seed(seed)  # noqa: NPY002
         before = np.random.get_state()[1].tobytes()  # noqa: NPY002
-        model = RobustLinearSVC(radius=0.01, solver_options={"random_state": 0}).fit(
-            X, y
-        )
-        search = RobustLinearSVCCV(Cs=3, cv=3, solver_options={"random_state": 0}).fit(
-            X, y
-        )
+        model = RobustLinearSVC(radius=0.01).fit(X, y)
+        search = RobustLinearSVCCV(Cs=3, cv=3).fit(X, y)
         answers.add(model.coef_.tobytes() + search.coef_.tobytes())
         assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002
     assert len(answers) == 1

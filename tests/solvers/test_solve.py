@@ -109,12 +109,13 @@ def test_tall_data_needs_few_passes(tall, C, radius, intercept):
     assert solution.primal == pytest.approx(engine.primal, rel=2e-6)
 
 
-def test_warm_start_from_the_solution_costs_two_passes(tall):
+def test_warm_start_from_the_solution_takes_no_step(tall):
     X, y = tall
     options = {"C": 0.1, "radius": 0.05, "random_state": 0}
     solution = solve(X, y, **options)
     again = solve(X, y, init=solution, **options)
-    assert again.passes <= 2.1  # rows near the margin are gathered once more
+    # Equal rows are looked for, and rows near the margin are gathered once more.
+    assert again.passes <= 3.1
     assert again.n_iter == 0
     np.testing.assert_array_equal(again.w, solution.w)
 

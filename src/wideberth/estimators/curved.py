@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.kernel_approximation import Nystroem
 
@@ -74,8 +75,9 @@ class Curve:
         if not 0 < gamma < np.inf:
             _refuse(name, f"gamma={gamma:g}", "Give a positive number.")
         unit = float(np.finfo(step.normalization_.dtype).eps)
-        parts = (np.asarray(part, float) for part in (landmarks, step.normalization_))
-        return cls(*parts, gamma, _KERNELS[step.kernel], unit)
+        matrix = np.asarray(step.normalization_, dtype=np.float64)
+        landmarks = np.asarray(landmarks, dtype=np.float64)
+        return cls(landmarks, matrix, gamma, _KERNELS[step.kernel], unit)
 
     def modulus(self, length):
         """R(ρ): how far features move, at most, when the input moves by ρ."""
@@ -154,7 +156,7 @@ class CurvedFront:
     """What is before a model on Nyström features, and the noise it was trained with."""
 
     curve: Curve
-    linear: object  # A of the steps before the kernel, a CSR matrix
+    linear: sp.csr_array  # A of the steps before the kernel
     radius: object  # as stated, in units of the noise; None for one per sample
     error_shape: str | None  # of the error bars trained with
 
@@ -180,6 +182,7 @@ class CurvedFront:
 class JudgedCurve(Judged):
     """Samples that a curved model is asked about; `coef` are weights on features."""
 
+    noise: Sets  # in raw units
     front: CurvedFront
     rows: np.ndarray  # in front of the kernel
 
@@ -261,7 +264,7 @@ class JudgedCurve(Judged):
             self._search(i, v, radius)
             for i, (v, radius) in enumerate(zip(weights, radii, strict=True))
         ]
-        return np.reshape(moves, (len(labels), self.front.linear.shape[1]))
+        return np.array(moves).reshape(len(labels), self.front.linear.shape[1])
 
     def _search(self, i: int, v: np.ndarray, radius: float) -> np.ndarray:
         """The best move found for one sample, of weights v on the landmarks."""

@@ -18,7 +18,7 @@ from sklearn import get_config
 from sklearn.base import is_regressor
 from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -123,7 +123,7 @@ class Search(LinearModel):
         splitter = check_cv(self.cv, y, classifier=not numbers)
         splits = list(splitter.split(X, y, **routed.splitter.split))
         self.n_splits_ = len(splits)
-        seed = int(check_random_state(options.random_state).randint(2**31))
+        (seed,) = options.seeds(1)
         if ends is None:
             work = partial(score_grid, self, data, routed.scorer.score, seed)
             folds = run_folds(work, splits, n_jobs=self.n_jobs)

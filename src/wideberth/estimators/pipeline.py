@@ -401,7 +401,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         for _, step in _steps_before(self.steps[:-2]):
             rows = step.transform(rows)
         rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=float)
-        X_err, sets = _with_exact(X_err, X), None
+        X_err = _with_exact(X_err, X)
+        sets: Shape | ErrorBars
         if X_err is not None:
             shape = curved.error_shape or model.error_shape
             sets = _measured(X, errors_in_memory(X_err, X), shape)

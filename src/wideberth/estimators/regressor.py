@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_random_state
 
 from wideberth._solve import solve_source, solve_stated
 from wideberth.data.opening import errors_in_memory
@@ -241,7 +240,7 @@ class RobustLinearRegressor(LinearRegressor):
 
     def _solve(self, data: TrainingTargets | TrainingChunks) -> Solution:
         self.noise_, given = self._noise(), self._options
-        seed = int(check_random_state(given.random_state).randint(2**31))
+        (seed,) = given.seeds(1)
         options = given.solving(self.tol, random_state=seed)
         if isinstance(data, TrainingTargets):
             self.target_scale_ = data.unit

@@ -91,7 +91,7 @@ class RobustLinearSVC(LinearClassifier):
           "max_seconds" too, for all binary problems together.
         * "intercept_penalty": λ_b, by default 0, a free intercept. What
           `intercept_scaling` is to `LinearSVC`: λ_b = 1 / intercept_scaling².
-        * "random_state": decides how a solver proceeds, never the solution.
+        * "random_state": decides how a solver proceeds, never what is proven (0).
         * "verbose": print a line for every certified point.
         * "callback": called as `callback(label, entry)` at every certified point, with
           the positive class of the binary problem and what `wideberth.solve` gives a

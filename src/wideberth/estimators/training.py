@@ -100,6 +100,11 @@ class SolverOptions:
             )
         return cls(**given)
 
+    def seeds(self, size: int) -> list[int]:
+        """Seeds of problems; None is 0, so that the same fit gives the same answer."""
+        state = 0 if self.random_state is None else self.random_state
+        return check_random_state(state).randint(2**31, size=size).tolist()
+
     def solving(self, tol: float, **more) -> Options:
         """How to solve one problem; the clock of `max_seconds` runs from now."""
         return Options(
@@ -555,7 +560,7 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
     given, in_memory = model._options, isinstance(data, TrainingRows)
     places = data.positives
     model.noise_, options = model._noise(), given.solving(model.tol)
-    seeds = check_random_state(given.random_state).randint(2**31, size=len(data.labels))
+    seeds = given.seeds(len(data.labels))
     train = data.trainer(statement_of(model))
     tasks = [
         partial(
@@ -563,7 +568,7 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
             k,
             replace(
                 options,
-                random_state=int(seeds[k]),
+                random_state=seeds[k],
                 callback=_watcher(model, data.labels[k], in_memory),
             ),
         )
