@@ -69,14 +69,14 @@ def test_little_regularisation_gives_scikit_learns_quantiles():
 
 
 def test_a_weight_counts_as_that_many_rows():
-    weights = 1 + 4 * (T > T.mean())
+    weights = 1 + 4 * (T.mean() < T)
     one = RobustLinearRegressor(0.3, radius=0.1, tol=1e-9)
     other = clone(one).fit(np.repeat(X, weights, axis=0), np.repeat(T, weights))
     one.fit(X, T, sample_weight=weights)
     assert one.target_scale_ == pytest.approx(other.target_scale_)
     np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-5)
     bare = RobustLinearRegressor(0.3, C=1e3).fit(X, T, sample_weight=weights)
-    below = T < bare.predict(X)
+    below = bare.predict(X) > T
     assert np.average(below, weights=weights) == pytest.approx(0.3, abs=0.03)
 
 
