@@ -68,6 +68,44 @@ def test_little_regularisation_gives_scikit_learns_quantiles():
         assert ours.score(X, T) == pytest.approx(theirs.score(X, T), abs=1e-2)
 
 
+def test_a_weight_counts_as_that_many_rows():
+    weights = 1 + 4 * (T.mean() < T)
+    one = RobustLinearRegressor(0.3, radius=0.1, tol=1e-9)
+    other = clone(one).fit(np.repeat(X, weights, axis=0), np.repeat(T, weights))
+    one.fit(X, T, sample_weight=weights)
+    assert one.target_scale_ == pytest.approx(other.target_scale_)
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-5)
+    bare = RobustLinearRegressor(0.3, C=1e3).fit(X, T, sample_weight=weights)
+    below = bare.predict(X) > T
+    assert np.average(below, weights=weights) == pytest.approx(0.3, abs=0.03)
+
+
+@pytest.mark.parametrize("tau", [0.2, 0.5, 0.8])
+def test_quantiles_move_with_the_data(tau):
+    """Koenker (2005), Quantile Regression, section 2.2.3."""
+    given = {"C": 1e4, "tol": 1e-9}
+    one = RobustLinearRegressor(tau, **given).fit(X, T)
+    other = RobustLinearRegressor(1 - tau, **given).fit(X, -2.5 * T)
+    np.testing.assert_allclose(other.predict(X), -2.5 * one.predict(X), rtol=1e-3)
+    slopes = np.array([0.3, -2.0, 1.0, 0.5])
+    other = RobustLinearRegressor(tau, **given).fit(X, T + X @ slopes + 3.0)
+    np.testing.assert_allclose(other.coef_, one.coef_ + slopes, atol=1e-2)
+    A = np.random.default_rng(2).normal(size=(4, 4))
+    other = RobustLinearRegressor(tau, **given).fit(X @ A, T)
+    np.testing.assert_allclose(A @ other.coef_, one.coef_, atol=2e-2)
+
+
+@pytest.mark.parametrize("tau", [0.2, 0.5, 0.8])
+def test_quantiles_of_scatter_that_is_skewed_are_found(tau):
+    draw = np.random.default_rng(3)
+    Z = np.column_stack([np.abs(draw.normal(size=2000)), -draw.integers(2, size=2000)])
+    expected = Z @ [0.5, -2.0] + 1.23  # of exponential scatter, by its scale
+    y = draw.exponential(-expected / np.log(1 - tau))
+    model = RobustLinearRegressor(tau, C=1e3).fit(Z, y)
+    assert np.mean(y < model.predict(Z)) == pytest.approx(tau, abs=0.01)
+    assert np.median(np.abs(model.predict(Z) / expected - 1)) < 0.15
+
+
 @pytest.mark.parametrize("noise", ["l2", "linf", "l1", np.arange(4.0), Box(np.ones(4))])
 def test_a_range_is_attained_and_never_left(noise):
     model = RobustLinearRegressor(radius=0.2, noise=noise).fit(X, T)
