@@ -286,10 +286,10 @@ _HELP = {
     "replicates": "rows with the same entry are measurements of one sample",
     "confidence": "how surely a radius from scales or replicates covers the noise, and "
     "a certain verdict holds (default: 0.95)",
-    "standardize": "scale features for training; noise and model stay in units",
+    "standardize": "scale features; noise and model stay in units",
     "C": "price of errors (default: 1); auto: a grid",
-    "prove": "choose C from every value of a range, --C LOW,HIGH (default: 0.001,100): "
-    "none has a cross-validated error lower by more than E, such as 0.01",
+    "prove": "choose C from all values of --C LOW,HIGH, and prove that none has an "
+    "error on rows left out that is lower by E",
     "norm_penalty": "price of weights; with --noise linf fewer features have one "
     "(default: 0)",
     "ramp": "labels may be wrong: below this margin ≤ 0 a row counts no further "
@@ -297,10 +297,10 @@ _HELP = {
     "class_weight": "rare classes count as much",
     "tol": "relative gap to prove (default: 0.0001)",
     "seed": "of the folds (default: 0)",
-    "model": "measured: learn which true values the errors and gaps leave likely, and "
-    "give every row a verdict (a radius then counts posterior deviations) or interval",
+    "model": "measured: learn true values from errors and gaps; rows get a verdict "
+    "or interval; radii count posterior deviations",
     "suspects": "CSV of all rows that look mislabelled; needs --ramp",
-    "score_radius": "choose what is most accurate under the worst noise of this radius",
+    "score_radius": "choose by accuracy under worst noise of this radius",
     "folds": "of the cross-validation (default: 5; 0: none)",
     "memory": "read DATA in pieces and hold no more than this, such as 2GB: numbers "
     "without gaps, no accuracy, no report",

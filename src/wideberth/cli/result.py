@@ -164,7 +164,7 @@ class NoiseFacts:
 
 
 @dataclass(frozen=True)
-class RangeProof:
+class ToldProof:
     """What is proven about every C from `low` to `high`.
 
     No exact optimum has an error below `lower_bound`, where `error` is that of the
@@ -201,7 +201,7 @@ class Choice:
     norm_penalties: list[float] | tuple[()] = ()
     ramp: float | None = None
     ramps: list[float] | tuple[()] = ()
-    proof: RangeProof | None = None
+    proof: ToldProof | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.options import FitOptions, TrainingOptions
 from wideberth.cli.prepare import PreparedNumbers
-from wideberth.cli.result import Choice, RangeProof
+from wideberth.cli.result import Choice, ToldProof
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import (
     RobustLinearRegressor,
@@ -161,9 +161,9 @@ def _choose(
     )
 
 
-def _proof(choice: ProvenChoice, unit: float) -> RangeProof:
+def _proof(choice: ProvenChoice, unit: float) -> ToldProof:
     """What a search proved, in the unit that errors are told in."""
-    return RangeProof(
+    return ToldProof(
         low=choice.low,
         high=choice.high,
         error=unit * choice.error,
