@@ -20,6 +20,7 @@ from wideberth import (
     make_robust_pipeline,
 )
 from wideberth.estimators.curved import Curve
+from wideberth.onnx import register_onnx
 
 KERNELS = ("rbf", "laplacian")
 COVARIANCE = np.array([[0.3, 0.1, 0.0], [0.1, 0.2, 0.05], [0.0, 0.05, 0.1]])
@@ -212,6 +213,21 @@ def test_categories_before_the_kernel_do_not_move(wine):
 def test_what_cannot_be_certified_is_refused(wine, steps, message):
     with pytest.raises(ValueError, match=message):
         make_robust_pipeline(*steps).fit(*wine)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_onnx_graphs_of_curved_models_score_as_they_do(wine, kernel, dtype):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    register_onnx()
+    X, y = wine[0].astype(dtype), wine[1]
+    model = curved(RobustLinearSVC(10, 0.01), kernel).fit(wine[0], y)
+    graph = skl2onnx.to_onnx(model, X[:1]).SerializeToString()
+    session = onnxruntime.InferenceSession(graph)
+    _, scores = session.run(None, {"X": X})
+    rtol = 1e-3 if dtype is np.float32 else 1e-9
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol, rtol)
 
 
 def test_weights_in_raw_units_are_refused(wine):
