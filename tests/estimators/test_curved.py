@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from wideberth import (
     Box,
@@ -234,3 +234,17 @@ def test_weights_in_raw_units_are_refused(wine):
     model = curved(RobustLinearSVC()).fit(*wine)
     assert not hasattr(model, "support_features_")
     assert model.linear_map_ is None
+
+
+@pytest.mark.parametrize("ahead", [StandardScaler(), MinMaxScaler()])
+def test_what_steps_round_in_float32_is_not_certified(ahead):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = (1e4 + rng.normal(size=(60, 2)) + y[:, None]).astype(np.float32)
+    model = curved(RobustLinearSVC(C=10.0), "laplacian", m=20, ahead=[ahead]).fit(X, y)
+    rows = (1e4 + rng.uniform(-2, 3, size=(60_000, 2))).astype(np.float32)
+    certain = model.certified_radius(rows) > 0
+    other = model.predict(rows) != model.predict(rows.astype(np.float64))
+    assert other.any()
+    assert certain.any()
+    assert not (certain & other).any()
