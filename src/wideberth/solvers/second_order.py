@@ -44,7 +44,7 @@ class DualIterate:
     def first(cls, problem: Problem) -> DualIterate:
         """α = 0; under the quantile loss α = qc, where no sample pulls at w."""
         fold, s = problem.folded, problem.outside.scale
-        if problem.tilt:
+        if problem.tilt and fold is not None:
             alpha = problem.tilt * problem.weights
             # d = 0 unless samples have left, beside whom what is folded weighs more.
             whole = fold.weight == problem.tilt * accurate_sum(problem.weights)
