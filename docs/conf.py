@@ -72,6 +72,7 @@ EXAMPLES = {
         "error_ellipses",
         "two_instruments",
         "galaxies",
+        "redshifts",
         "nuclei",
         "catalogue",
         "missing_values",

@@ -156,6 +156,7 @@ def _robust_lead(values, labels, coef, radius, noise) -> np.ndarray:
     labels = np.asarray(labels)[:, None]
     radii = check_per_sample(radius, len(labels), "radius")[:, None]
     lead = np.take_along_axis(values, labels, 1) - values
-    lead -= radii * falls(coef, noise, labels[:, 0])
+    if radii.any():  # where nothing moves, how far a move leads is not asked
+        lead -= radii * falls(coef, noise, labels[:, 0])
     np.put_along_axis(lead, labels, np.inf, 1)
     return lead

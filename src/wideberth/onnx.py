@@ -12,6 +12,7 @@ of the graph.
 from __future__ import annotations
 
 import numpy as np
+from sklearn.kernel_approximation import Nystroem
 
 from wideberth.estimators import (
     MeasuredRegressor,
@@ -21,6 +22,7 @@ from wideberth.estimators import (
     RobustLinearSVC,
     RobustLinearSVCCV,
 )
+from wideberth.estimators.curved import Curve
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.measurement import TrueFeatures
 from wideberth.problem.arrays import host
@@ -51,6 +53,9 @@ def register_onnx() -> None:
             _convert_number,
             parser=_declare_number,
         )
+    update_registered_converter(
+        Nystroem, "WideberthNystroem", _set_features_type, _convert_kernel
+    )
     update_registered_parser(RobustPipeline, _parse_steps)
     for kind in (MeasuredSVC, MeasuredRegressor, TrueFeatures):
         update_registered_parser(kind, _refuse_posteriors)
@@ -122,6 +127,35 @@ def _set_number_type(operator) -> None:
 def _convert_number(scope, operator, container) -> None:
     (value,) = operator.outputs
     _linear(operator, container.target_opset, value).add_to(scope, container)
+
+
+def _set_features_type(operator) -> None:
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    kind = DoubleTensorType if _dtype(operator) is np.float64 else FloatTensorType
+    n = operator.inputs[0].get_first_dimension()
+    operator.outputs[0].type = kind([n, operator.raw_operator.components_.shape[0]])
+
+
+def _convert_kernel(scope, operator, container) -> None:
+    """N(k(x,c_1), …, k(x,c_m)), by differences, which no offset of X cancels."""
+    from skl2onnx.algebra import onnx_ops as ops
+
+    curve, opset = Curve.of("nystroem", operator.raw_operator), container.target_opset
+    dtype, d = _dtype(operator), curve.landmarks.shape[1]
+    version = {"op_version": opset}
+    rows = ops.OnnxReshape(operator.inputs[0], np.array([-1, 1, d]), **version)
+    apart = ops.OnnxSub(rows, curve.landmarks[None].astype(dtype), **version)
+    parts = ops.OnnxAbs(apart, **version)
+    if curve.order == 2:
+        parts = ops.OnnxMul(apart, apart, **version)
+    power = ops.OnnxReduceSum(parts, np.array([2]), keepdims=0, **version)
+    scaled = ops.OnnxMul(power, np.array([-curve.gamma], dtype), **version)
+    kernel = ops.OnnxExp(scaled, **version)
+    names = {"output_names": operator.outputs[:1]}
+    ops.OnnxMatMul(kernel, curve.matrix.T.astype(dtype), **version, **names).add_to(
+        scope, container
+    )
 
 
 def _dtype(operator) -> type:

@@ -278,6 +278,49 @@ def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path, fit):
     assert "The choice of C" in (tmp_path / "r.html").read_text()
 
 
+def test_what_is_proven_of_a_choice_is_what_the_library_proves(tmp_path, fit):
+    (tmp_path / "data.csv").write_text(as_csv(X, Y))
+    words = "data.csv --target state --standardize --folds 3 --radius 0.1std"
+    result = fit(f"{words} --prove 0.02 --C 0.01,10 --report r.html")
+    search = RobustLinearSVCCV(
+        (0.01, 10.0), [0.1], cv=StratifiedKFold(3, shuffle=True, random_state=0),
+        prove=0.02, scoring=robust_scorer(0.0),
+    ).fit(StandardScaler().fit_transform(X), Y)  # fmt: skip
+    proof, expected = result["choice"]["proof"], search.choice_
+    assert (proof["low"], proof["high"], proof["within"]) == (0.01, 10.0, 0.02)
+    assert proof["error"] == pytest.approx(1 - result["choice"]["score"])
+    assert proof["lower_bound"] == pytest.approx(expected.lower_bound)
+    assert result["choice"]["C"] == pytest.approx(expected.C)
+    assert proof["proven"]
+    assert proof["lower_bound"] >= proof["error"] - 0.02
+    # No C of a grid in between has a smaller error than the bound.
+    grid = RobustLinearSVCCV(
+        np.geomspace(0.01, 10, 40), [0.1],
+        cv=StratifiedKFold(3, shuffle=True, random_state=0),
+    ).fit(StandardScaler().fit_transform(X), Y)  # fmt: skip
+    assert 1 - grid.best_score_ >= proof["lower_bound"]
+    page = (tmp_path / "r.html").read_text()
+    assert "No C from 0.01 to 10 has an accuracy above" in page
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("--C 1,2,3", "a range of C"),
+        ("--C 2.0,1.0", "a range of C"),
+        ("--ramp", "leave out --ramp"),
+        ("--folds 0", "--folds 0"),
+        ("--radius 0.0,1", "one value of --radius"),
+        ("--memory 1GB", "needs the whole table"),
+        ("--model measured", "does not go with --prove"),
+    ],
+)
+def test_what_no_proof_is_about_is_refused(capsys, more, said):
+    with pytest.raises(SystemExit):
+        parse(f"fit t.csv --target y --prove 0.01 {more}".split())
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
 def test_options_are_few_and_their_help_fits_on_two_screens():
     words = "fit t.csv --drop a b --drop c --read na=p dates=d --ramp -2,-1"
     found = parse(words.split())
@@ -289,7 +332,7 @@ def test_options_are_few_and_their_help_fits_on_two_screens():
         found.data = "u.csv"
     with pytest.raises(UsageError, match="is named by both --target and --drop"):
         FitOptions(data="t.csv", target="y", drop=("y",))
-    assert len(dataclasses.fields(FitOptions)) - 1 <= 34
+    assert len(dataclasses.fields(FitOptions)) - 1 <= 35
     assert len(run("fit --help").stdout.splitlines()) <= 100
 
 

@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from wideberth import (
     Box,
@@ -20,6 +20,7 @@ from wideberth import (
     make_robust_pipeline,
 )
 from wideberth.estimators.curved import Curve
+from wideberth.onnx import register_onnx
 
 KERNELS = ("rbf", "laplacian")
 COVARIANCE = np.array([[0.3, 0.1, 0.0], [0.1, 0.2, 0.05], [0.0, 0.05, 0.1]])
@@ -214,7 +215,36 @@ def test_what_cannot_be_certified_is_refused(wine, steps, message):
         make_robust_pipeline(*steps).fit(*wine)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_onnx_graphs_of_curved_models_score_as_they_do(wine, kernel, dtype):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    register_onnx()
+    X, y = wine[0].astype(dtype), wine[1]
+    model = curved(RobustLinearSVC(10, 0.01), kernel).fit(wine[0], y)
+    graph = skl2onnx.to_onnx(model, X[:1]).SerializeToString()
+    session = onnxruntime.InferenceSession(graph)
+    _, scores = session.run(None, {"X": X})
+    rtol = 1e-3 if dtype is np.float32 else 1e-9
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol, rtol)
+
+
 def test_weights_in_raw_units_are_refused(wine):
     model = curved(RobustLinearSVC()).fit(*wine)
     assert not hasattr(model, "support_features_")
     assert model.linear_map_ is None
+
+
+@pytest.mark.parametrize("ahead", [StandardScaler(), MinMaxScaler()])
+def test_what_steps_round_in_float32_is_not_certified(ahead):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = (1e4 + rng.normal(size=(60, 2)) + y[:, None]).astype(np.float32)
+    model = curved(RobustLinearSVC(C=10.0), "laplacian", m=20, ahead=[ahead]).fit(X, y)
+    rows = (1e4 + rng.uniform(-2, 3, size=(60_000, 2))).astype(np.float32)
+    certain = model.certified_radius(rows) > 0
+    other = model.predict(rows) != model.predict(rows.astype(np.float64))
+    assert other.any()
+    assert certain.any()
+    assert not (certain & other).any()

@@ -50,10 +50,11 @@ def test_several_radii_are_proven_each_and_together():
 
 def test_at_its_limit_a_search_claims_no_more_than_it_has_proven():
     X, y = load_breast_cancer(return_X_y=True)
-    options = {"max_points": 4, "refit": False}
+    options = {"max_points": 4}
     search = RobustLinearSVCCV((1e-3, 10.0), prove=1e-3, solver_options=options, cv=3)
     with pytest.warns(ConvergenceWarning, match="max_points"):
         choice = search.fit(scale(X)[::4], y[::4]).choice_
+    assert search.best_estimator_.C == choice.C
     assert not choice.proven
     assert len(choice.Cs) <= 4
     assert choice.lower_bound < choice.error - 1e-3

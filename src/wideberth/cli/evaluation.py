@@ -152,7 +152,7 @@ def evaluate(
         learnt = learnt if np.any(np.asarray(own) > 0) else None
         weights = rows.weights_of(train)
         model, choice, _ = fit_model(
-            asked, given, X[train], y[train], own, learnt, weights
+            asked.on_grid(POINTS), given, X[train], y[train], own, learnt, weights
         )
         said = model.predict(X[test])
         if options.numbers:

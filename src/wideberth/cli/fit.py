@@ -243,6 +243,8 @@ def _in_words(
             yield "", f"and {more} more, all in the report"
     if result.choice is not None:
         yield "chosen", _tell_choice(result.choice)
+        if result.choice.proof is not None:
+            yield "", output.told_proof(result.choice)
     if said is not None:
         yield (
             "verdicts",

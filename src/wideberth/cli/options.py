@@ -286,8 +286,10 @@ _HELP = {
     "replicates": "rows with the same entry are measurements of one sample",
     "confidence": "how surely a radius from scales or replicates covers the noise, and "
     "a certain verdict holds (default: 0.95)",
-    "standardize": "scale features for training; noise and model stay in units",
+    "standardize": "scale features; noise and model stay in units",
     "C": "price of errors (default: 1); auto: a grid",
+    "prove": "choose C from all values of --C LOW,HIGH, and prove that none has an "
+    "error on rows left out that is lower by E",
     "norm_penalty": "price of weights; with --noise linf fewer features have one "
     "(default: 0)",
     "ramp": "labels may be wrong: below this margin ≤ 0 a row counts no further "
@@ -295,10 +297,10 @@ _HELP = {
     "class_weight": "rare classes count as much",
     "tol": "relative gap to prove (default: 0.0001)",
     "seed": "of the folds (default: 0)",
-    "model": "measured: learn which true values the errors and gaps leave likely, and "
-    "give every row a verdict (a radius then counts posterior deviations) or interval",
+    "model": "measured: learn true values from errors and gaps; rows get a verdict "
+    "or interval; radii count posterior deviations",
     "suspects": "CSV of all rows that look mislabelled; needs --ramp",
-    "score_radius": "choose what is most accurate under the worst noise of this radius",
+    "score_radius": "choose by accuracy under worst noise of this radius",
     "folds": "of the cross-validation (default: 5; 0: none)",
     "memory": "read DATA in pieces and hold no more than this, such as 2GB: numbers "
     "without gaps, no accuracy, no report",
@@ -596,8 +598,10 @@ class TrainingOptions(TableOptions):
 #: Options of `fit` that need the whole table in memory.
 _WHOLE = (
     *("report", "standardize", "replicates", "one_hot", "suspects", "id"),
-    *("log", "limits"),
+    *("log", "limits", "prove"),
 )
+#: The range of C that is proven where none is given.
+_PROVEN = (0.001, 100.0)
 #: Options that are about classes.
 _ABOUT_CLASSES = ("ramp", "class_weight", "suspects", "score_radius")
 #: Options that a line through measured numbers has no use for.
@@ -609,6 +613,7 @@ _NO_LINE = (
 #: exactly to train, which is settled there.
 _NOT_MEASURED = (
     *("radius_column", "replicates", "noise", "score_radius", "tol", "norm_penalty"),
+    "prove",
 )
 
 
@@ -628,6 +633,7 @@ class FitOptions(TrainingOptions):
     model: str = _option("robust", _OFF, choices=("robust", "measured"))
     suspects: str | None = _option(None, _RESULTS, "FILE")
     score_radius: float | None = _option(None, _TRAINING, "R", type=_from_0)
+    prove: float | None = _option(None, _TRAINING, "E", type=_positive)
     folds: int = _option(5, _TRAINING, "N", type=_natural)
     memory: str | None = _option(None, _TRAINING, "SIZE")
     out: str | None = _option(None, _RESULTS, "FILE")
@@ -658,6 +664,7 @@ class FitOptions(TrainingOptions):
                 "are; give both."
             )
         yield from super()._mistakes()
+        yield from self._mistakes_of_proofs()
         own = [*self._given(("radius_column", "replicates"))]
         if own and len(self.radius.values) == 1:
             yield (
@@ -701,6 +708,36 @@ class FitOptions(TrainingOptions):
         if self.data == "-":
             yield "--memory needs a file, which is read several times, not -."
 
+    def _mistakes_of_proofs(self) -> Iterator[str]:
+        if self.prove is None:
+            return
+        if self.C != (1.0,) and (len(self.C) != 2 or self.C[0] >= self.C[1]):
+            yield "--prove takes a range of C, such as --C 0.001,100, or none."
+        if self.ramp:
+            yield "--prove knows no bounds for the ramp; leave out --ramp, or --prove."
+        if not self.folds:
+            yield "--prove is about cross-validation; leave out --folds 0."
+        several = {"--radius": self.radius.values, "--norm-penalty": self.norm_penalty}
+        for name in [name for name, values in several.items() if len(values) > 1]:
+            yield f"--prove chooses C alone; give one value of {name}."
+
+    @property
+    def proven_range(self) -> tuple[float, float]:
+        """The values of C that --prove is about."""
+        return (self.C[0], self.C[1]) if len(self.C) == 2 else _PROVEN
+
+    @property
+    def chooses(self) -> bool:
+        return self.prove is not None or super().chooses
+
+    def on_grid(self, points: int) -> Self:
+        """The same with a grid of C in place of a proof, for the parts of folds."""
+        if self.prove is None:
+            return self
+        low, high = self.proven_range
+        steps = (k / (points - 1) for k in range(points))
+        return replace(self, prove=None, C=(*(low * (high / low) ** k for k in steps),))
+
     @property
     def measured(self) -> bool:
         return self.model == "measured"
@@ -718,6 +755,7 @@ class FitOptions(TrainingOptions):
         return replace(
             self,
             C=() if score_radius is not None else (C,),
+            prove=None,
             radius=Radii(std=self.radius.std),
             norm_penalty=(0.0,),
             ramp=(),

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.result import FoldMeans, Gain
+from wideberth.cli.result import Choice, FoldMeans, Gain
 from wideberth.data.files import Staged, uninterrupted
 
 #: Characters of a line of text on the terminal; tables may need more.
@@ -374,6 +374,20 @@ def off(means: FoldMeans) -> str:
 def scored(value: float, measure: str) -> str:
     """Write an accuracy or an error."""
     return percent(value) if measure.endswith("accuracy") else number(value)
+
+
+def told_proof(choice: Choice) -> str:
+    """Say what is proven about every C of a range, in the words of the measure."""
+    proof, measure = choice.proof, choice.measure
+    assert proof is not None
+    share = measure.endswith("accuracy")
+    best = scored(1 - proof.lower_bound if share else proof.lower_bound, measure)
+    than = "above" if share else "below"
+    one = f"an {measure}" if measure[0] in "aeiou" else f"a {measure}"
+    reach = f"no C from {proof.low:g} to {proof.high:g} has {one} {than} {best}"
+    if proof.proven:
+        return f"{reach}: proven for exact optima, over the same folds"
+    return f"not proven as closely as asked for; it is only known that {reach}"
 
 
 def whole(value: int) -> str:

@@ -62,6 +62,7 @@ def fit_page(result: FitResult) -> str:
         "off": output.off,
         "with_error": lambda value, error: " ± ".join(output.with_error(value, error)),
         "scored": output.scored,
+        "told_proof": output.told_proof,
         "small_share": output.small_share,
         "options": _with_options,
         "tell_left_out": tell_left_out,
@@ -366,15 +367,22 @@ def _choice_curves(choice: Choice) -> Figure:
         for colour, marker, k in zip(SERIES, MARKERS, shown, strict=False):
             line = {"color": colour, "marker": marker, "markersize": 3}
             axes.plot(choice.Cs, choice.scores[k], **line)
+        if proof is not None:
+            bounds = [1 - bound if share else bound for bound in proof.bounds]
+            axes.stairs(bounds, proof.edges, color=SERIES[1], baseline=None)
         axes.axvline(choice.C, color=TEXT, lw=0.8)
         judged = f"mean {choice.measure.removeprefix('mean ')} over the folds"
         axes.set(xscale="log", xlabel="C", ylabel=judged)
         plain_ticks(axes.xaxis)
 
+    proof, share = choice.proof, choice.measure.endswith("accuracy")
     title = f"{choice.measure.capitalize()} over C"
     best = output.scored(choice.score, choice.measure)
     label = f"{title}. The best is {best} at C {number(choice.C)}."
     names = [f"{choice.unit} {choice.factors[k]:g}" for k in shown]
     legend = list(enumerate(names, 1)) if len(shown) > 1 else []
     about = "The upright line is the choice."
+    if proof is not None:
+        legend = [(1, "found"), (2, "no C is better")]
+        about += " No exact optimum is beyond the steps."
     return _figure("choice-of-C", title, about, draw, label, legend)

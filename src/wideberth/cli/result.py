@@ -164,6 +164,24 @@ class NoiseFacts:
 
 
 @dataclass(frozen=True)
+class ToldProof:
+    """What is proven about every C from `low` to `high`.
+
+    No exact optimum has an error below `lower_bound`, where `error` is that of the
+    choice; `bounds` hold between the values of C in `edges`.
+    """
+
+    low: float
+    high: float
+    error: float
+    lower_bound: float
+    within: float
+    proven: bool
+    edges: list[float]
+    bounds: list[float]
+
+
+@dataclass(frozen=True)
 class Choice:
     """What cross-validation chose, from what, and the scores at the chosen penalty.
 
@@ -183,6 +201,7 @@ class Choice:
     norm_penalties: list[float] | tuple[()] = ()
     ramp: float | None = None
     ramps: list[float] | tuple[()] = ()
+    proof: ToldProof | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.options import FitOptions, TrainingOptions
 from wideberth.cli.prepare import PreparedNumbers
-from wideberth.cli.result import Choice
+from wideberth.cli.result import Choice, ToldProof
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import (
     RobustLinearRegressor,
@@ -28,6 +28,7 @@ from wideberth.estimators.pipeline import (
     carry_noise,
     make_robust_pipeline,
 )
+from wideberth.estimators.proving import ProvenChoice
 from wideberth.estimators.scoring import robust_scorer
 from wideberth.noise import ErrorBars
 
@@ -127,20 +128,28 @@ def _choose(
     if splitter is None:
         raise UserError(FEW_ROWS)
     Cs = options.C or POINTS
+    if options.prove is not None:
+        Cs = options.proven_range
     search = search_grid(options, given, X, y, radius, bars, weights, splitter, Cs)
-    scores = search.scores_
-    if options.ramp:
-        scores = scores[search.ramps_.tolist().index(search.ramp_)]
-    chosen = search.norm_penalties_.tolist().index(search.norm_penalty_)
     # Scores of numbers are pinball losses, negated.
     unit = -loss_unit(options) if options.numbers else 1.0
+    if options.prove is not None:
+        means = np.asarray(search.cv_results_["mean_test_score"])
+        order = np.argsort(np.asarray(search.cv_results_["param_C"], dtype=float))
+        scores = [(unit * means[order]).tolist()]
+    else:
+        grid = search.scores_
+        if options.ramp:
+            grid = grid[search.ramps_.tolist().index(search.ramp_)]
+        chosen = search.norm_penalties_.tolist().index(search.norm_penalty_)
+        scores = (unit * grid[chosen].mean(axis=-1)).tolist()
     return Choice(
         C=float(search.C_),
         factor=float(search.radius_),
         score=unit * float(search.best_score_),
         Cs=search.Cs_.tolist(),
         factors=search.radii_.tolist(),
-        scores=(unit * scores[chosen].mean(axis=-1)).tolist(),
+        scores=scores,
         folds=splitter.n_splits,
         measure=measure(options),
         unit="radius" if given.unit_radius else "radius ×",
@@ -148,6 +157,21 @@ def _choose(
         norm_penalties=search.norm_penalties_.tolist(),
         ramp=float(search.ramp_) if options.ramp else None,
         ramps=search.ramps_.tolist() if options.ramp else [],
+        proof=None if options.prove is None else _proof(search.choice_, abs(unit)),
+    )
+
+
+def _proof(choice: ProvenChoice, unit: float) -> ToldProof:
+    """What a search proved, in the unit that errors are told in."""
+    return ToldProof(
+        low=choice.low,
+        high=choice.high,
+        error=unit * choice.error,
+        lower_bound=unit * choice.lower_bound,
+        within=unit * choice.within,
+        proven=choice.proven,
+        edges=choice.edges.tolist(),
+        bounds=(unit * choice.bounds).tolist(),
     )
 
 
@@ -172,6 +196,7 @@ def search_grid(
         "error_shape": options.error_shape,
         "cv": cv,
         "tol": options.tol,
+        "prove": options.prove,
         "solver_options": {"random_state": options.seed, "refit": False},
     }
     search: RobustLinearSVCCV | RobustLinearRegressorCV

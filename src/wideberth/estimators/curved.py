@@ -19,8 +19,9 @@ f(x) = ⟨w,z(x)⟩ + b = Σ v_jk(x,c_j) + b, and
 
 whatever eigenvalues were cut off or lost to rounding. No move below the length ρ with
 ‖f‖R(ρ) = |f(x)| changes a class; where |f(x)| ≥ √2‖f‖ none does. What rounding leaves
-open of f itself is taken off |f(x)|. Longer moves may or may not change the class:
-these radii are lower bounds, where those of linear models are exact.
+open of f itself is taken off |f(x)|, and what it leaves open of the steps before the
+kernel off ρ. Longer moves may or may not change the class: these radii are lower
+bounds, where those of linear models are exact.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.kernel_approximation import Nystroem
+from sklearn.utils import _safe_indexing
 
 from wideberth import certify
 from wideberth.estimators.linear import Judged
+from wideberth.estimators.moves import dense
 from wideberth.estimators.training import radii_of
 from wideberth.noise import Correlated, Covariances, ErrorBars, Shape
 from wideberth.noise.sets import Sets
@@ -166,16 +169,27 @@ class CurvedFront:
         moved = self.curve.modulus(radii * self.curve.extents(sets, self.linear))
         return float(moved[0]) if np.all(moved == moved[0]) else moved
 
-    def judge(self, values, rows, classifier, sets: Sets) -> JudgedCurve:
-        """Samples, given by their `rows` in front of the kernel."""
+    def judge(self, values, rows, model, sets: Sets, blur) -> JudgedCurve:
+        """Samples, given by their `rows` in front of the kernel, off by `blur`."""
         return JudgedCurve(
-            values, classifier, np.atleast_2d(classifier.coef_), sets, self, rows
+            values, model, np.atleast_2d(model.coef_), sets, self, rows, blur
         )
 
-    def half_widths(self, w: np.ndarray, sets: Sets, radii) -> np.ndarray:
-        """How far a prediction may move within the sets, at most."""
-        moved = self.curve.modulus(radii * self.curve.extents(sets, self.linear))
-        return self.curve.norm(w) * moved + 2 * self.curve.rounding(w)
+    def blur(self, X, rows) -> np.ndarray:
+        """How far rounding may have moved `rows`, which the linear steps made of X.
+
+        Each entry is a sum of what A says, and of something that is added to it, with
+        few operations before and after. Rows of float32 are rounded to float32 there.
+        """
+        linear = sp.csc_array(self.linear)
+        used = np.flatnonzero(np.diff(linear.indptr))
+        given = dense(_safe_indexing(X, used, axis=1))
+        sizes = np.nan_to_num(abs(given)) @ abs(linear[:, used]).T
+        rows = rows if hasattr(rows, "dtype") else np.asarray(rows)
+        unit = 0.5 * float(np.finfo(rows.dtype).eps)
+        terms = np.diff(self.linear.indptr) + 4
+        sizes = terms * unit * (2 * sizes + abs(dense(rows)))
+        return np.linalg.norm(sizes, ord=self.curve.order, axis=1)
 
 
 @dataclass(frozen=True)
@@ -185,6 +199,7 @@ class JudgedCurve(Judged):
     noise: Sets  # in raw units
     front: CurvedFront
     rows: np.ndarray  # in front of the kernel
+    blur: np.ndarray | float  # how far rounding may have moved each of them
 
     def radii(self, y, radius, X_err):
         """How far samples may be off, in raw units."""
@@ -201,6 +216,15 @@ class JudgedCurve(Judged):
 
     def _extents(self):
         return self.front.curve.extents(self.noise, self.front.linear)
+
+    def _moved(self, radii) -> np.ndarray:
+        """How far the features may move; the rows before and behind are rounded."""
+        return self.front.curve.modulus(radii * self._extents() + 2 * self.blur)
+
+    def half_widths(self, radii) -> np.ndarray:
+        """How far a prediction may move within the sets, at most."""
+        curve, (w,) = self.front.curve, self.coef
+        return curve.norm(w) * self._moved(radii) + 2 * curve.rounding(w)
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """‖f_p − f_k‖ and the rounding of f_p − f_k, of all pairs of classes."""
@@ -232,7 +256,7 @@ class JudgedCurve(Judged):
         moved = np.divide(lead, norms[winner], out=flat, where=norms[winner] > 0)
         moved[own] = np.inf
         least = moved.min(axis=1) * (1 - 1e-12)  # for what rounding leaves open of it
-        length = self.front.curve.length(least)
+        length = np.maximum(self.front.curve.length(least) - 2 * self.blur, 0.0)
         extents = np.broadcast_to(self._extents(), length.shape)
         still = np.where(length > 0, np.inf, 0.0)  # noise that moves nothing
         return np.divide(length, extents, out=still, where=extents > 0)
@@ -242,7 +266,7 @@ class JudgedCurve(Judged):
         radii = check_per_sample(radii, len(labels), "radius")
         norms, open_parts = self._pairs()
         lead = self._lead(labels)
-        moved = self.front.curve.modulus(radii * self._extents()) * (1 + 1e-12)
+        moved = self._moved(radii) * (1 + 1e-12)
         lead -= norms[labels] * moved[:, None] + open_parts[labels]
         np.put_along_axis(lead, labels[:, None], np.inf, 1)
         return np.all(lead > 0, axis=1)

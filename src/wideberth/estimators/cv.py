@@ -225,7 +225,8 @@ class Search(LinearModel):
         names = self._kind().get_params().keys() & self.get_params().keys()
         shared = {name: getattr(self, name) for name in names}
         options = dict(self.solver_options or {}, verbose=0)
-        options.pop("refit", None)
+        for name in ("refit", "max_points"):  # options of the search alone
+            options.pop(name, None)
         own = {"noise": stated_noise(self), "solver_options": options}
         return self._kind(**shared | own)
 

@@ -179,7 +179,7 @@ def _hooked(name: str, step, inputs: _Inputs) -> sp.csr_array:
         )
     if inputs.exact.any():
         return A
-    x, out = _dense(inputs.rows), _dense(out)
+    x, out = dense(inputs.rows), dense(out)
     complete = np.isfinite(x).all(axis=1)
     x, out = x[complete], out[complete]
     off = np.abs(out - out[:1] - (x - x[:1]) @ A.T)
@@ -332,6 +332,7 @@ def _holds_numbers(column) -> bool:
     )
 
 
-def _dense(rows) -> np.ndarray:
+def dense(rows) -> np.ndarray:
+    """Rows as an array of float64."""
     rows = rows.toarray() if sp.issparse(rows) else rows
     return np.asarray(rows, dtype=np.float64)

@@ -42,7 +42,7 @@ from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
 from wideberth.estimators.curved import Curve, CurvedFront, JudgedCurve
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
 from wideberth.estimators.linear import CertifiedMixin, LinearModel, ask_for_errors
-from wideberth.estimators.moves import linear_steps, text_columns
+from wideberth.estimators.moves import dense, linear_steps, text_columns
 from wideberth.estimators.regressor import LinearRegressor, ranges_of
 from wideberth.estimators.streaming import per_row
 from wideberth.estimators.training import remembered_radius
@@ -390,7 +390,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         radii = check_per_sample(
             judged.radii(None, radius, X_err), len(values), "radius"
         )
-        half = judged.front.half_widths(host(self[-1].coef_), judged.noise, radii)
+        half = judged.half_widths(radii)
         return np.column_stack((values - half, values + half))
 
     def _judge_curved(self, X, X_err, values: np.ndarray) -> JudgedCurve:
@@ -400,7 +400,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         rows = X
         for _, step in _steps_before(self.steps[:-2]):
             rows = step.transform(rows)
-        rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=float)
+        blur = 0.0 if rows is X else curved.blur(X, rows)
+        rows = dense(rows)
         X_err = _with_exact(X_err, X)
         sets: Shape | ErrorBars
         if X_err is not None:
@@ -410,7 +411,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             raise ValueError(ask_for_errors())
         else:
             sets = as_shape(self.noise_, curved.linear.shape[1])
-        return curved.judge(values, rows, model, sets)
+        return curved.judge(values, rows, model, sets, blur)
 
     def verdict(self, X, X_err=None, confidence=0.95) -> Verdict:
         """Return class and doubt of each object, where `TrueFeatures` is a step.
