@@ -189,13 +189,10 @@ def follow(
     """`path` over levels of a grid (`read_levels`); warnings stay in `Path.notes`.
 
     `until` are exceptions that end the path where it is; without `proofs` nothing is
-    computed about the samples that final certificates decide, and no point goes on
-    beyond the tolerance for them.
+    computed about the samples that final certificates decide.
     """
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
     units, control = _prepared(X, y, statement, factor, levels[:, 0].max(), options)
-    if not proofs:  # digits beyond the tolerance decide more samples, and no more
-        control.aim = np.inf
     problem = units.problem
     with np.errstate(all="ignore"):
         least = units.level(levels[:, 0].min(), levels[:, 1].min())

@@ -354,8 +354,10 @@ def remarks(seed: int) -> Counter:
     true = rng.normal(size=(n, d)) @ (np.eye(d) + 0.4)
     E = rng.uniform(0.2, 1.0, size=true.shape)
     X = true + E * rng.normal(size=true.shape)
-    scatter = rng.standard_t(2, size=n) if kind == "tails" else rng.normal(size=n)
-    y, e = true @ rng.normal(size=d) + scatter, np.zeros(n)
+    w, scatter, e = rng.normal(size=d), rng.normal(size=n), np.zeros(n)
+    if kind == "tails":  # of a size that errors of the features do not hide
+        scatter = np.linalg.norm(w) * rng.standard_t(2, size=n)
+    y = true @ w + scatter
     if kind == "wild y":
         y[rng.integers(n)] = 1e3
     if kind == "wild x":

@@ -35,9 +35,9 @@ from wideberth.solvers.shrinking import ROWS_PER_FEATURE, SETTLED_MOVES
 #: as long, 1 797×64 and 20 000×50 up to twice and four times as long).
 _STEPPED_ENTRIES = 1 << 16
 
-#: Least number of rows of a working set for each feature where slacks are about known.
-#: Fewer than without: 2 take the steps that `ROWS_PER_FEATURE` = 4 take, on a tenth to
-#: two fifths fewer rows (paths on digits, wine, Breast Cancer, Spambase, normal rows).
+#: Least number of rows of a working set for each feature, where a start says how many
+#: rows it takes: 2 take the steps that `ROWS_PER_FEATURE` = 4 take, on a tenth to two
+#: fifths fewer rows (paths on digits, wine, Breast Cancer, Spambase, normal rows).
 _ROWS_WHERE_KNOWN = 2
 
 #: Constants of `solvers` that the kernel takes.
@@ -122,8 +122,8 @@ def _minimised(
     few: int = 0,
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """x = (w, t, b), α, and the relative gap that the steps got to."""
-    n, each = problem.n, ROWS_PER_FEATURE if slack is None else _ROWS_WHERE_KNOWN
-    least = each * problem.rows.d
+    n, least = problem.n, _ROWS_WHERE_KNOWN if few else ROWS_PER_FEATURE
+    least *= problem.rows.d
     few, many = max(few, int(LITTLE * n)), int(COPY_SHARE * n)
     small = _small_problem(problem)
     x, share, steps, read, gap = minimise(
