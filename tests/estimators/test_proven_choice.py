@@ -61,6 +61,16 @@ def test_at_its_limit_a_search_claims_no_more_than_it_has_proven():
     assert "Not proven" in str(choice)
 
 
+@pytest.mark.filterwarnings("ignore:The best model is w = 0")
+def test_where_more_values_of_C_would_not_help_none_are_advised():
+    X, y = load_iris(return_X_y=True)
+    search = RobustLinearSVCCV((0.1, 1.0), [100.0], prove=0.01, cv=3)
+    with pytest.warns(ConvergenceWarning, match="on the boundary or b is not unique"):
+        choice = search.fit(X[50:], y[50:]).choice_
+    assert len(choice.Cs) < 100
+    assert "max_points" not in str(choice)
+
+
 @pytest.mark.parametrize(
     ("stated", "words"),
     [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth.kernels.sparse import add_gram, less_values
+from wideberth.kernels.sparse import add_gram, less_values, row_norms
 
 
 def stored(dtype, indices, seed=0):
@@ -18,6 +18,15 @@ def stored(dtype, indices, seed=0):
         rows.indptr.astype(indices),
     )
     return rows, rows.toarray().astype(np.float64)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+def test_norms_are_those_of_dense_rows(dtype, indices):
+    rows, X = stored(dtype, indices)
+    norms = row_norms(rows.data, rows.indptr)
+    np.testing.assert_allclose(norms, np.linalg.norm(X, axis=1), rtol=1e-14)
+    assert norms[5] == 0.0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

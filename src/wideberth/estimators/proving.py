@@ -118,8 +118,20 @@ class ProvenChoice:
         return (
             f"Not proven within {self.within:g}: it is only known that no C {reach} "
             f"has a cross-validated error below {self.lower_bound:.4g}; chosen is "
-            f"{found}. "
-            "Raise solver_options['max_points'], or prove."
+            f"{found}. {self._remedy}"
+        )
+
+    @property
+    def _remedy(self) -> str:
+        """What to do where the search ended without a proof."""
+        last = min(self.levels or (self,), key=lambda level: level.lower_bound)
+        k = int(last.bounds.argmin())
+        low, high = last.edges[k], last.edges[k + 1]
+        if math.log(high / low) > _NARROWEST:
+            return "Raise solver_options['max_points'], or prove."
+        return (
+            f"At C = {low:.4g} some row is on the boundary or b is not unique, and "
+            "more values of C would not help; raise prove."
         )
 
     def plot(self, *, ax=None):

@@ -1,5 +1,7 @@
 """Loops over the rows of canonical CSR matrices."""
 
+from libc.math cimport sqrt
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -10,6 +12,30 @@ ctypedef fused real:
 ctypedef fused index:
     int
     long long
+
+
+def row_norms(const real[::1] data, const index[::1] indptr):
+    """‖x_i‖ of the rows of a CSR matrix, from its numbers and where rows begin."""
+    cdef Py_ssize_t i, p, stop, n = indptr.shape[0] - 1
+    cdef int lane
+    cdef double rest
+    cdef double[4] sums
+    out = np.empty(n)
+    cdef double[::1] norms = out
+    with nogil:
+        for i in range(n):
+            p, stop, rest = indptr[i], indptr[i + 1], 0.0
+            for lane in range(4):
+                sums[lane] = 0.0
+            while p + 4 <= stop:
+                for lane in range(4):
+                    sums[lane] += <double>data[p + lane] * data[p + lane]
+                p += 4
+            while p < stop:
+                rest += <double>data[p] * data[p]
+                p += 1
+            norms[i] = sqrt(rest + ((sums[0] + sums[2]) + (sums[1] + sums[3])))
+    return out
 
 
 def add_gram(X, a, gram):

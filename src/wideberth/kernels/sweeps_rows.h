@@ -91,7 +91,7 @@ INLINED void NAMED(any_epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, in
         at->runs[j] = k;
     }
     for (ptrdiff_t r = 0; r < n_runs; r++) {
-        ptrdiff_t k = at->runs[r] * RUN - cut, stop = k + RUN, ahead = -1;
+        ptrdiff_t k = at->runs[r] * RUN - cut, stop = k + RUN, ahead = n_active;
         if (r + 1 < n_runs)
             ahead = at->runs[r + 1] * RUN - cut;
         if (k < 0)

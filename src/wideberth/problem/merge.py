@@ -214,11 +214,11 @@ def group_samples(problem: Problem, most: int) -> tuple[np.ndarray, np.ndarray] 
         signs, label = problem.y, np.zeros(n, dtype=np.int32)
     else:
         signs, label = ones, (problem.y > 0).astype(np.int32)
+    # Numbers first: where no two targets are equal, no table is read.
+    numbers = (problem.radii, problem.targets)
+    parts = [(values[:, None], ones) for values in numbers if _varies(values)]
     rows, *others = problem.tables()
-    parts = [(rows.X, signs), *((table.X, ones) for table in others)]
-    for numbers in (problem.radii, problem.targets):
-        if _varies(numbers):
-            parts.append((numbers[:, None], ones))
+    parts += [(rows.X, signs), *((table.X, ones) for table in others)]
     first = np.empty(0, dtype=np.int32)
     for X, sign in parts:
         found = group_rows(X, sign, label, most)

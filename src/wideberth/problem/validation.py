@@ -15,7 +15,7 @@ from os import PathLike
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.kernels.sums import product, row_norms
+from wideberth.kernels import sparse, sums
 from wideberth.problem.arrays import constant, host, is_dask, is_foreign
 
 _LARGEST = sys.float_info.max
@@ -202,7 +202,7 @@ def check_data(X):
 
 
 def measured_data(X):
-    """`check_data`, with ‖X‖ (Frobenius) and, of a dense array, ‖x_i‖ of its rows.
+    """`check_data`, with ‖X‖ (Frobenius) and ‖x_i‖ of its rows.
 
     They are infinite where their square overflows.
     """
@@ -220,13 +220,11 @@ def measured_data(X):
     # isfinite, it needs no array of n×d flags.
     if isinstance(X, np.ndarray):
         X = X if X.flags.aligned else np.require(X, requirements="A")
-        values, norms = X, row_norms(X)
-        square = product(norms, norms)
+        values, norms = X, sums.row_norms(X)
     else:
-        # BLAS, which NumPy calls, may fail on numbers that are not aligned.
-        values, norms = np.require(X.data, requirements="A"), None
-        with np.errstate(all="ignore"):
-            square = float(np.vdot(values, values))
+        values = np.require(X.data, requirements=("A", "C"))
+        norms = sparse.row_norms(values, X.indptr)
+    square = sums.product(norms, norms)
     if not math.isfinite(square):
         if not np.isfinite(values).all():
             raise ValueError(_where_not_finite(X))

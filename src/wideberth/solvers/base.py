@@ -187,7 +187,9 @@ class Options:
     def control(self, problem: Problem | None = None) -> Control:
         """The limits of a run; on small data its `aim` is below the tolerance.
 
-        Not under sets per sample, where every digit costs steps over all cells.
+        Then certificates decide more samples, and a search, which solves from other
+        starts, scores its models as single fits do: a gap of 1e-4 lets a sample change
+        sides. Not under sets per sample, where every digit costs steps over all cells.
         """
         aim = np.inf
         if problem is not None and problem.noise.proportional:

@@ -25,6 +25,7 @@ import numpy as np
 
 from wideberth.problem import Folded, Problem
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
+from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import DenseRows, Rows
 from wideberth.solvers.algebra import conjugate_gradients
 from wideberth.solvers.interior import InteriorPoint
@@ -42,18 +43,22 @@ class DualIterate:
     @classmethod
     def first(cls, problem: Problem) -> DualIterate:
         """α = 0; under the quantile loss α = qc, where no sample pulls at w."""
-        if problem.tilt:
-            return cls.of(problem, problem.tilt * problem.weights)
         fold, s = problem.folded, problem.outside.scale
+        if problem.tilt and fold is not None:
+            alpha = problem.tilt * problem.weights
+            # d = 0 unless samples have left, beside whom what is folded weighs more.
+            whole = fold.weight == problem.tilt * accurate_sum(problem.weights)
+            return cls.of(problem, alpha, np.zeros(problem.rows.d) if whole else None)
         if fold is None:
             return cls(np.zeros(problem.n), np.zeros(problem.rows.d), s, 0.0)
         return cls(np.zeros(problem.n), fold.d.copy(), s, fold.balance)
 
     @classmethod
-    def of(cls, problem: Problem, alpha: np.ndarray) -> DualIterate:
-        """Evaluate d, s and the balance at α, by one product."""
-        d = problem.rows.combine(alpha)
-        d = d if problem.folded is None else d + problem.folded.d
+    def of(cls, problem: Problem, alpha: np.ndarray, d=None) -> DualIterate:
+        """Evaluate d, by one product where it is not known, s and the balance at α."""
+        if d is None:
+            d = problem.rows.combine(alpha)
+            d = d if problem.folded is None else d + problem.folded.d
         s = float(alpha @ problem.radii) + problem.outside.scale
         balance = float(alpha @ problem.y)
         if problem.folded is not None:
