@@ -248,3 +248,13 @@ def test_what_steps_round_in_float32_is_not_certified(ahead):
     assert other.any()
     assert certain.any()
     assert not (certain & other).any()
+
+
+def test_integers_that_steps_hand_on_are_certified():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 9, size=(30, 3)), np.arange(30) % 2
+    ahead = [ColumnTransformer([("first", "passthrough", [0, 1])])]
+    model = curved(RobustLinearSVC(), m=5, ahead=ahead).fit(X, y)
+    radii = model.certified_radius(X)
+    np.testing.assert_allclose(model.certified_radius(X * 1.0), radii)
+    assert (radii > 0).any()

@@ -186,7 +186,8 @@ class CurvedFront:
         given = dense(_safe_indexing(X, used, axis=1))
         sizes = np.nan_to_num(abs(given)) @ abs(linear[:, used]).T
         rows = rows if hasattr(rows, "dtype") else np.asarray(rows)
-        unit = 0.5 * float(np.finfo(rows.dtype).eps)
+        kind = rows.dtype if rows.dtype in (np.float16, np.float32) else np.float64
+        unit = 0.5 * float(np.finfo(kind).eps)
         terms = np.diff(self.linear.indptr) + 4
         sizes = terms * unit * (2 * sizes + abs(dense(rows)))
         return np.linalg.norm(sizes, ord=self.curve.order, axis=1)
