@@ -241,7 +241,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             curved = None
             if curve is not None:
                 sets = as_shape(noise, linear.shape[1]) if bars is None else bars
-                curved = _fit_curved(curve, linear, sets, classifier, Z, y, own)
+                curved = fit_curved(curve, linear, sets, classifier, Z, y, own)
             elif bars is None:
                 _fit_against(_carried(noise, linear), classifier, Z, y, own)
             else:
@@ -461,6 +461,14 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         made.denoised_ = made.curved_ = None
         return made
 
+    @classmethod
+    def behind(cls, step: Nystroem, classifier, front: CurvedFront, noise):
+        """A fitted pipeline of a fitted kernel step and the classifier behind it."""
+        made = cls(make_pipeline(step, classifier).steps)
+        made.linear_map_ = made.denoised_ = None
+        made.noise_, made.curved_ = noise, front
+        return made
+
     def _judge(self, X, X_err=None):
         check_is_fitted(self[-1], "coef_")
         if isinstance(self[-1], LinearRegressor):
@@ -515,7 +523,7 @@ def _fit_against(noise, classifier, Z, y, own: dict) -> None:
     vars(classifier).update(stated)
 
 
-def _fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> CurvedFront:
+def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> CurvedFront:
     """Train on Nyström features against the longest moves that noise causes there."""
     if hasattr(classifier, "Cs"):
         raise ValueError(
