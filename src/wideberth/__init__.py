@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.estimators import (
         MeasuredRegressor,
         MeasuredSVC,
+        RobustKernelSVC,
         RobustLinearRegressor,
         RobustLinearRegressorCV,
         RobustLinearSVC,
@@ -41,6 +42,7 @@ __all__ = [
     "MeasuredRegressor",
     "MeasuredSVC",
     "NullModelWarning",
+    "RobustKernelSVC",
     "RobustLinearRegressor",
     "RobustLinearRegressorCV",
     "RobustLinearSVC",
@@ -67,6 +69,7 @@ _HOMES = {
     "MeasuredRegressor": "wideberth.estimators",
     "MeasuredSVC": "wideberth.estimators",
     "NullModelWarning": "wideberth.results",
+    "RobustKernelSVC": "wideberth.estimators",
     "RobustLinearRegressor": "wideberth.estimators",
     "RobustLinearRegressorCV": "wideberth.estimators",
     "RobustLinearSVC": "wideberth.estimators",

@@ -403,7 +403,6 @@ def test_every_file_is_closed(tmp_path, name):
             f"fit {name} --target state --folds 0 --out m.wideberth --report r.html",
             f"predict m.wideberth {name} --out p.csv",
             f"certify m.wideberth {name} --out c.csv",
-            f"path {name} --target state --points 2 --out path.csv",
             f"fit {name} --target state --memory 4GB",
             f"fit {name} --target nothing",
         ):
@@ -424,7 +423,6 @@ def test_warnings_may_be_errors(tmp_path):
     ("arguments", "code", "sentence"),
     [
         (["fit", "data.csv"], 2, "say which column to predict: --target COL."),
-        (["path", "data.csv"], 2, "say which column to predict: --target COL."),
         (["fit", "data.csv", "--target", "state", "--report", "r.pdf"], 2, "--report r.pdf: an HTML page is written, and its name must end in .html or .htm"),
         (["fit", "data.csv", "--target", "state", "--out", "m.pkl"], 2, "a model file is written, and its name must end in .wideberth"),
         (["fit", "data.csv", "--target", "state", "--suspects", "s.xlsx"], 2, "a CSV is written"),
@@ -439,7 +437,6 @@ def test_warnings_may_be_errors(tmp_path):
         (["fit", "data.csv", "--target", "state", "--norm-penalty", "0,1"], 2, "may be one number with a decimal comma or two"),
         (["fit", "data.csv", "--target", "state", "--errors", "auto", "--norm-penalty", "1"], 2, "write --errors auto box"),
         (["fit", "data.csv", "--target", "state", "--errors", "auto", "--model", "measured", "--norm-penalty", "1"], 2, "write --errors auto box"),
-        (["path", "data.csv", "--target", "state", "--radius", "0.0,1", "--norm-penalty", "0.0,1"], 2, "a path varies one of them"),
         (["fit", "data.csv", "--target", "state", "--one-hot", "state"], 2, "named by both --target and --one-hot"),
         (["fit", "data.csv", "--target", "state", "--radius", "0.1,0.2std"], 2, "mixes units"),
         (["fit", "data.csv", "--target", "state", "--read", "header=no"], 1, "has no column 'state'; its columns are '1'"),
@@ -580,22 +577,6 @@ def test_the_model_can_go_to_standard_output(fitted):
     assert load_model(folder / "piped.wideberth").target == "state"
 
 
-def test_a_path_holds_the_models_of_its_grid(fitted):
-    folder, _ = fitted
-    arguments = ["path", "data.csv", "--target", "state", "--standardize", "--weights"]
-    done = run(*arguments, "--noise", "scales.csv", "--radius", "0,1.2",
-               "--C", "0.5,0.1", folder=folder)  # fmt: skip
-    rows = read_csv(done.stdout)
-    grid = [(row["radius"], row["C"]) for row in rows]
-    assert grid == [("0.0", "0.5"), ("0.0", "0.1"), ("1.2", "0.5"), ("1.2", "0.1")]
-    assert all(float(row["relative_gap"]) <= 1e-4 for row in rows)
-    model = the_same_in_python().fit(X, Y)
-    weights = [float(rows[2][f"weight {name}"]) for name in ("mass", "temp", "size")]
-    np.testing.assert_allclose(weights, model._robust_model()[1][0], rtol=1e-3)
-    scores = X @ weights + float(rows[2]["intercept"])
-    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-3, atol=1e-3)
-
-
 # -- few features ----------------------------------------------------------------------
 
 TOLERANCES = np.array([0.2, 0.4, 1.5])
@@ -645,15 +626,7 @@ def test_features_without_a_weight_are_told(fit, tolerances, capsys):
     assert "Choose a smaller --norm-penalty or radius" in capsys.readouterr().err
 
 
-def test_a_path_along_norm_penalties_counts_features(fit, tolerances, capsys):
-    command = "path data.csv --target state --noise linf --radius 0std --C 1"
-    assert main([*command.split(), "--norm-penalty", "0,9,1e6"]) == 0
-    rows = read_csv(capsys.readouterr().out)
-    assert [row["norm_penalty"] for row in rows] == ["0.0", "9.0", "1000000.0"]
-    assert [row["features"] for row in rows] == ["3", "2", "0"]
-
-
-@pytest.mark.parametrize("command", ["fit", "predict", "certify", "path", "reproduce"])
+@pytest.mark.parametrize("command", ["fit", "predict", "certify", "reproduce"])
 def test_help_tells_what_a_command_is_for(command):
     assert run(command, "--help").stdout.startswith(f"usage: wideberth {command}")
 

@@ -315,19 +315,6 @@ def test_the_proof_that_is_missing_is_a_serious_matter(here, said, road):
     assert [a.code for a in advise(result) if a.serious] == ["not-proven"]
 
 
-@pytest.mark.parametrize("scaling", [[], ["--standardize"]])
-def test_weights_of_a_path_over_sparse_data_are_in_the_units_of_the_data(
-    here, said, scaling
-):
-    _libsvm(here / "t.svm", LABELS["ints"][CLASS], SIGMA)
-    options = ["--radius", "0.1", "--tol", "1e-9", *scaling]
-    (point,) = said("path", "t.svm", "--C", "0.5", "--weights", *options)["path"]
-    model = said("fit", "t.svm", "--C", "0.5", "--folds", "0", *options)["model"]
-    assert point["intercept"] == pytest.approx(model["intercepts"][0], abs=1e-3)
-    for name, (weight,) in model["coefficients"].items():
-        assert point[f"weight {name}"] == pytest.approx(weight, abs=1e-3)
-
-
 @pytest.mark.parametrize("road", ["whole", "pieces"])
 def test_the_target_of_a_libsvm_file_has_a_name(here, said, road):
     _libsvm(here / "t.svm", LABELS["ints"][CLASS], SIGMA)

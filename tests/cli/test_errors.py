@@ -163,18 +163,11 @@ def test_columns_that_look_like_errors_are_remarked_upon(cli):
         in told
     )
     assert "--errors auto" in told
-    assert "looks like" in cli("path data.csv --target state --points 2").err
     told = cli("fit data.csv --target state --folds 0 --errors auto").err
     assert "looks like" not in told
 
 
-def test_path_and_choice(cli):
-    """Radii are multiples of the errors."""
-    told = cli(
-        "path data.csv --target state --errors auto --C 0.1 --radius 0.5,1 --json"
-    )
-    lines = json.loads(told.out)["path"]
-    assert [line["radius"] for line in lines] == [0.5, 1.0]
+def test_a_radius_is_chosen_among_multiples_of_the_errors(cli):
     chosen = json.loads(cli(f"{FIT} --errors auto --radius 0.5,1 --folds 2").out)
     assert chosen["uncertainty"]["factor"] in (0.5, 1.0)
 

@@ -191,18 +191,6 @@ def test_numbers_that_outgrow_what_is_kept_are_read_as_such(tmp_path, monkeypatc
     assert "more than 30 different numbers" in both[0]["data"]["task_story"]
 
 
-def test_path_has_the_models_of_fit(tmp_path):
-    X, y, *_ = measurements()
-    found = told(tmp_path, table(X, y), "--C 2 --radius 0.3 --tol 1e-9 --folds 0")
-    words = "--C 1.0,2.0 --radius 0,0.3 --tol 1e-9 --weights --json"
-    command = f"path data.csv --target flux {words}"
-    lines = json.loads(run(command, folder=tmp_path).stdout)["path"]
-    (line,) = (one for one in lines if (one["C"], one["radius"]) == (2.0, 0.3))
-    for name, (weight,) in found["model"]["coefficients"].items():
-        assert line[f"weight {name}"] == pytest.approx(weight, abs=1e-4)
-    assert line["intercept"] == pytest.approx(found["model"]["intercepts"][0], abs=1e-3)
-
-
 def test_the_choice_is_that_of_the_search(tmp_path):
     X, y, *_ = measurements()
     words = "--C 0.01,1.0 --radius 0,0.5 --quantile 0.3 --folds 3"

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from wideberth import RobustLinearSVC, RobustLinearSVCCV
+from wideberth import RobustKernelSVC, RobustLinearSVC, RobustLinearSVCCV
 
 
 # The check of class weights needs an intercept, so there is always one here.
@@ -18,6 +18,8 @@ from wideberth import RobustLinearSVC, RobustLinearSVCCV
         RobustLinearSVC(C=10.0, solver_options={"screening": None}),
         RobustLinearSVC(noise="linf", norm_penalty=0.01, tol=1e-12),
         RobustLinearSVCCV(Cs=[0.1, 1.0], radii=[0.0, 0.05], cv=2, tol=1e-12),
+        RobustKernelSVC(),
+        RobustKernelSVC(radius=0.05, tol=1e-14, class_weight="balanced", n_jobs=2),
     ]
 )
 def test_scikit_learn_finds_nothing_to_object(estimator, check):

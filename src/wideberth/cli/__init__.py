@@ -1,4 +1,4 @@
-"""The command line: `wideberth fit | predict | certify | path | reproduce`.
+"""The command line: `wideberth fit | predict | certify | reproduce`.
 
 `main` turns every way a command can end into an exit code and at most one sentence. It
 loads what a command needs when it needs it, so that mistakes are named at once.
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None and signal.getsignal(signal.SIGINT) is default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
     try:
-        from wideberth.cli.options import ReproduceOptions, TrainingOptions, parse
+        from wideberth.cli.options import FitOptions, ReproduceOptions, parse
 
         options = parse(arguments)
         if isinstance(options, ReproduceOptions):
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
         check_free(options.outputs(), options.force)
         options.check_inputs()
         opened = []
-        if isinstance(options, TrainingOptions):
+        if isinstance(options, FitOptions):
             from wideberth.cli.tables import open_training_data
 
             opened.append(open_training_data(options))

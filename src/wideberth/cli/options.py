@@ -4,8 +4,7 @@ A field is an option, and `_HELP` says what it does. Its metadata hold the group
 help and further arguments of `add_argument`; a field without a default is given by its
 position. What argparse cannot say, such as which options contradict each other, a
 dataclass says in `_mistakes`. Several values of --radius, --C, --norm-penalty or --ramp
-mean that one of them is to be chosen by cross-validation, or, in `path`, that all are
-trained with.
+mean that one of them is to be chosen by cross-validation.
 """
 
 from __future__ import annotations
@@ -306,10 +305,6 @@ _HELP = {
     "without gaps, no accuracy, no report",
     "out": "model file (.wideberth), or -",
     "report": "report (.html)",
-    "path C": "prices of errors (default: a grid)",
-    "points": "values of C in the grid (default: 30)",
-    "path out": "CSV to write (default: print)",
-    "weights": "add weights and intercept, in the units of the data",
     "apply model": "file written by wideberth fit",
     "apply data": "file with the rows, or -",
     "apply errors": "where DATA has its errors, as in fit (default: as in training)",
@@ -411,11 +406,44 @@ class TableOptions:
             raise UserError(f"{path}: there is no such file{like or '.'}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingOptions(TableOptions):
-    """The rows, how far they may be off, and what is done to them."""
+# -- the commands ----------------------------------------------------------------------
 
+#: Options of `fit` that need the whole table in memory.
+_WHOLE = (
+    *("report", "standardize", "replicates", "one_hot", "suspects", "id"),
+    *("log", "limits", "prove"),
+)
+#: The range of C that is proven where none is given.
+_PROVEN = (0.001, 100.0)
+#: Options that are about classes.
+_ABOUT_CLASSES = ("ramp", "class_weight", "suspects", "score_radius")
+#: Options that a line through measured numbers has no use for.
+_NO_LINE = (
+    *("quantile", "C", "radius", "weight_column", "one_hot", "confidence"),
+    *("standardize",),
+)
+#: Options that say otherwise than by standard errors how far rows may be off, or how
+#: exactly to train, which is settled there.
+_NOT_MEASURED = (
+    *("radius_column", "replicates", "noise", "score_radius", "tol", "norm_penalty"),
+    "prove",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(TableOptions):
+    """Train a linear model that expects its features to be off, and prove how good it
+    is: a classifier, or a regression where the target holds numbers. Every column of
+    DATA is a feature except the target and those named below.
+    Several values with commas between them (--radius, --C, --norm-penalty, --ramp) mean
+    that one of them is chosen by cross-validation.
+    """
+
+    command = "fit"
+    summary = "train a model on a table and report on it"
+    epilog = _EXIT_CODES
     usage = "DATA --target COL"
+
     data: str
     target: str | None = _option(None, _COLUMNS, "COL")
     drop: tuple[str, ...] = _columns()
@@ -435,6 +463,7 @@ class TrainingOptions(TableOptions):
     )
     replicates: str | None = _option(None, _OFF, "COL")
     confidence: float | None = _option(None, _OFF, "P", type=_share)
+    model: str = _option("robust", _OFF, choices=("robust", "measured"))
     task: str | None = _option(None, _TRAINING, choices=(_CLASSIFY, _REGRESS))
     quantile: float = _option(0.5, _TRAINING, "Q", type=_share)
     standardize: bool = _option(False, _TRAINING)
@@ -448,12 +477,51 @@ class TrainingOptions(TableOptions):
     class_weight: str | None = _option(None, _TRAINING, choices=("balanced",))
     tol: float = _option(0.0001, _TRAINING, "X", type=_positive)
     seed: int = _option(0, _TRAINING, "N", type=_natural)
+    suspects: str | None = _option(None, _RESULTS, "FILE")
+    score_radius: float | None = _option(None, _TRAINING, "R", type=_from_0)
+    prove: float | None = _option(None, _TRAINING, "E", type=_positive)
+    folds: int = _option(5, _TRAINING, "N", type=_natural)
+    memory: str | None = _option(None, _TRAINING, "SIZE")
+    out: str | None = _option(None, _RESULTS, "FILE")
+    report: str | None = _option(None, _RESULTS, "FILE")
+
+    _endings: ClassVar[dict[str, tuple[str, ...]]] = {
+        "out": (".wideberth",),
+        "report": (".html", ".htm"),
+        "suspects": (".csv", ".txt"),
+    }
 
     def _mistakes(self) -> Iterator[str]:
+        for name in ("report", "suspects"):
+            if getattr(self, name) == "-":
+                yield f"--{name} must be a file."
+        if self.out == "-" and self.json:
+            yield "--out - and --json both want standard output."
+        if self.folds == 1:
+            yield "--folds must be 0 (no cross-validation) or at least 2."
+        if self.score_radius is not None and not self.chooses:
+            yield (
+                "--score-radius is for choosing, and nothing is left to choose; give "
+                "several values, such as --C auto."
+            )
+        if self.suspects and not self.ramp:
+            yield (
+                "--suspects lists labels that may be wrong, and --ramp says that some "
+                "are; give both."
+            )
         yield from self._roles()
         other = _ABOUT_CLASSES if self.numbers else ("quantile",)
         for option in self._given(other) if self.task else ():
             yield self._about_another_task(option)
+        yield from self._mistakes_of_noise()
+        yield from self._mistakes_of_proofs()
+        if self.measured:
+            yield from self._mistakes_of_measured()
+        if self.memory is not None:
+            yield from self._mistakes_of_pieces()
+
+    def _mistakes_of_noise(self) -> Iterator[str]:
+        """What is said twice of how far rows may be off, or does not go together."""
         if self.replicates is not None and self.missing == "median":
             yield "--replicates needs measured values: not with --missing median."
         own = [*self._given(("radius_column", "replicates"))]
@@ -484,6 +552,48 @@ class TrainingOptions(TableOptions):
                 "--confidence asks for the radius that covers the noise, and --radius "
                 "gives one; leave out one of the two."
             )
+        if own and len(self.radius.values) == 1:
+            yield (
+                f"{own[0]} gives rows their radii; --radius beside it takes several "
+                "multiples of them to choose from, such as 0.5,1,2."
+            )
+
+    def _mistakes_of_measured(self) -> Iterator[str]:
+        if self.missing is not None:
+            yield "--model measured learns from gaps; leave out --missing."
+        if self.ramp:
+            yield "--model measured trusts labels; leave out --ramp."
+        given = [*self._given(_NOT_MEASURED)]
+        given += ["--radius in std"] if self.radius.std else []
+        given += ["--errors … box"] if self.error_shape == "box" else []
+        for option in given:
+            yield (
+                f"--model measured does not go with {option}: it knows values by "
+                "their standard errors, --errors. Leave out one of the two."
+            )
+        if self.numbers:
+            for option in self._given(_NO_LINE):
+                drop = ", and such columns with --drop" if "one" in option else ""
+                yield (
+                    f"--model measured fits numbers by likelihood, in which {option} "
+                    f"has no place; leave it out{drop}."
+                )
+
+    def _mistakes_of_pieces(self) -> Iterator[str]:
+        for option in self._given(_WHOLE):
+            yield f"{option} needs the whole table; leave it out, or --memory."
+        whole = {
+            "choosing among several values": self.chooses,
+            "--radius in std": self.radius.std,
+            "--missing median": self.missing == "median",
+            "--model measured": self.measured,
+            "absent= of --errors but exact": self.errors is not None
+            and self.errors.absent not in (None, "exact"),
+        }
+        for what in [name for name, wanted in whole.items() if wanted]:
+            yield f"{what} needs the whole table; leave it out, or --memory."
+        if self.data == "-":
+            yield "--memory needs a file, which is read several times, not -."
 
     def _about_another_task(self, option: str) -> str:
         """Say that an option does not go with the task."""
@@ -539,16 +649,6 @@ class TrainingOptions(TableOptions):
         return replace(self, task=_REGRESS if numbers else _CLASSIFY)
 
     @property
-    def measured(self) -> bool:
-        """Whether true values are learned from errors and gaps (`--model measured`)."""
-        return False
-
-    @property
-    def learns(self) -> bool:
-        """Whether --model measured could take the place of what is asked for."""
-        return False
-
-    @property
     def error_shape(self) -> str:
         """That of --errors."""
         return "ellipsoid" if self.errors is None else self.errors.shape
@@ -557,7 +657,8 @@ class TrainingOptions(TableOptions):
     def chooses(self) -> bool:
         """Whether something is left open."""
         several = (self.radius.values, self.norm_penalty, self.ramp)
-        return len(self.C) != 1 or any(len(values) > 1 for values in several)
+        open_C = self.prove is not None or len(self.C) != 1
+        return open_C or any(len(values) > 1 for values in several)
 
     @property
     def one_C(self) -> float:
@@ -592,122 +693,6 @@ class TrainingOptions(TableOptions):
             raise UsageError("say which column to predict: --target COL.")
         return replace(self, target=_TARGETS[kind])
 
-
-# -- the commands ----------------------------------------------------------------------
-
-#: Options of `fit` that need the whole table in memory.
-_WHOLE = (
-    *("report", "standardize", "replicates", "one_hot", "suspects", "id"),
-    *("log", "limits", "prove"),
-)
-#: The range of C that is proven where none is given.
-_PROVEN = (0.001, 100.0)
-#: Options that are about classes.
-_ABOUT_CLASSES = ("ramp", "class_weight", "suspects", "score_radius")
-#: Options that a line through measured numbers has no use for.
-_NO_LINE = (
-    *("quantile", "C", "radius", "weight_column", "one_hot", "confidence"),
-    *("standardize",),
-)
-#: Options that say otherwise than by standard errors how far rows may be off, or how
-#: exactly to train, which is settled there.
-_NOT_MEASURED = (
-    *("radius_column", "replicates", "noise", "score_radius", "tol", "norm_penalty"),
-    "prove",
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitOptions(TrainingOptions):
-    """Train a linear model that expects its features to be off, and prove how good it
-    is: a classifier, or a regression where the target holds numbers. Every column of
-    DATA is a feature except the target and those named below.
-    Several values with commas between them (--radius, --C, --norm-penalty, --ramp) mean
-    that one of them is chosen by cross-validation.
-    """
-
-    command = "fit"
-    summary = "train a model on a table and report on it"
-    epilog = _EXIT_CODES
-
-    model: str = _option("robust", _OFF, choices=("robust", "measured"))
-    suspects: str | None = _option(None, _RESULTS, "FILE")
-    score_radius: float | None = _option(None, _TRAINING, "R", type=_from_0)
-    prove: float | None = _option(None, _TRAINING, "E", type=_positive)
-    folds: int = _option(5, _TRAINING, "N", type=_natural)
-    memory: str | None = _option(None, _TRAINING, "SIZE")
-    out: str | None = _option(None, _RESULTS, "FILE")
-    report: str | None = _option(None, _RESULTS, "FILE")
-
-    _endings: ClassVar[dict[str, tuple[str, ...]]] = {
-        "out": (".wideberth",),
-        "report": (".html", ".htm"),
-        "suspects": (".csv", ".txt"),
-    }
-
-    def _mistakes(self) -> Iterator[str]:
-        for name in ("report", "suspects"):
-            if getattr(self, name) == "-":
-                yield f"--{name} must be a file."
-        if self.out == "-" and self.json:
-            yield "--out - and --json both want standard output."
-        if self.folds == 1:
-            yield "--folds must be 0 (no cross-validation) or at least 2."
-        if self.score_radius is not None and not self.chooses:
-            yield (
-                "--score-radius is for choosing, and nothing is left to choose; give "
-                "several values, such as --C auto."
-            )
-        if self.suspects and not self.ramp:
-            yield (
-                "--suspects lists labels that may be wrong, and --ramp says that some "
-                "are; give both."
-            )
-        yield from super()._mistakes()
-        yield from self._mistakes_of_proofs()
-        own = [*self._given(("radius_column", "replicates"))]
-        if own and len(self.radius.values) == 1:
-            yield (
-                f"{own[0]} gives rows their radii; --radius beside it takes several "
-                "multiples of them to choose from, such as 0.5,1,2."
-            )
-        if self.measured:
-            if self.missing is not None:
-                yield "--model measured learns from gaps; leave out --missing."
-            if self.ramp:
-                yield "--model measured trusts labels; leave out --ramp."
-            given = [*self._given(_NOT_MEASURED)]
-            given += ["--radius in std"] if self.radius.std else []
-            given += ["--errors … box"] if self.error_shape == "box" else []
-            for option in given:
-                yield (
-                    f"--model measured does not go with {option}: it knows values by "
-                    "their standard errors, --errors. Leave out one of the two."
-                )
-        if self.measured and self.numbers:
-            for option in self._given(_NO_LINE):
-                drop = ", and such columns with --drop" if "one" in option else ""
-                yield (
-                    f"--model measured fits numbers by likelihood, in which {option} "
-                    f"has no place; leave it out{drop}."
-                )
-        if self.memory is None:
-            return
-        for option in self._given(_WHOLE):
-            yield f"{option} needs the whole table; leave it out, or --memory."
-        whole = {
-            "choosing among several values": self.chooses,
-            "--radius in std": self.radius.std,
-            "--missing median": self.missing == "median",
-            "--model measured": self.measured,
-            "absent= of --errors but exact": self.errors is not None
-            and self.errors.absent not in (None, "exact"),
-        }
-        for what in [name for name, wanted in whole.items() if wanted]:
-            yield f"{what} needs the whole table; leave it out, or --memory."
-        if self.data == "-":
-            yield "--memory needs a file, which is read several times, not -."
-
     def _mistakes_of_proofs(self) -> Iterator[str]:
         if self.prove is None:
             return
@@ -726,10 +711,6 @@ class FitOptions(TrainingOptions):
         """The values of C that --prove is about."""
         return (self.C[0], self.C[1]) if len(self.C) == 2 else _PROVEN
 
-    @property
-    def chooses(self) -> bool:
-        return self.prove is not None or super().chooses
-
     def on_grid(self, points: int) -> Self:
         """The same with a grid of C in place of a proof, for the parts of folds."""
         if self.prove is None:
@@ -740,10 +721,12 @@ class FitOptions(TrainingOptions):
 
     @property
     def measured(self) -> bool:
+        """Whether true values are learned from errors and gaps."""
         return self.model == "measured"
 
     @property
     def learns(self) -> bool:
+        """Whether --model measured could take the place of what is asked for."""
         others = (*_NOT_MEASURED, "ramp", "memory")
         return not (any(self._given(others)) or self.radius.std)
 
@@ -762,47 +745,6 @@ class FitOptions(TrainingOptions):
             suspects=None,
             score_radius=score_radius,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class PathOptions(TrainingOptions):
-    """Train models for many values of C, and of the radius, the norm penalty or the
-    ramp, each with its proof of optimality.
-
-    The output is a CSV with one line per model: C, radius, norm penalty, objective, how
-    near the optimum it is proven to be, how many features have a weight, and how many
-    rows are proven to have no influence (removed) or full weight (saturated). With more
-    than two classes each is set against the rest in turn. Where rows have radii of
-    their own the radius is a factor on them (radius_factor). With --ramp it also has
-    the ramp and how many rows are left out; the proof is then of the best model that
-    leaves the same rows out.
-    """
-
-    command = "path"
-    summary = "train models along C, and along the radius, norm penalty or ramp"
-    epilog = f"""\
-examples:
-  wideberth path data.csv --target sick --standardize --radius 0,0.1,0.2 > path.csv
-  wideberth path data.csv --target sick --replicates patient --radius 0.5,1,2 --weights
-  wideberth path data.csv --target sick --C 1 --ramp -2,-1,-0.5 --json
-
-{_EXIT_CODES}"""
-
-    C: tuple[float, ...] = _option((), _TRAINING, "X,…", type=_prices)
-    points: int = _option(30, _TRAINING, "N", type=_count)
-    out: str | None = _option(None, _RESULTS, "FILE")
-    weights: bool = _option(False, _RESULTS)
-
-    def _mistakes(self) -> Iterator[str]:
-        yield from super()._mistakes()
-        levels = {
-            "--radius": self.radius.values,
-            "--norm-penalty": self.norm_penalty,
-            "--ramp": self.ramp,
-        }
-        varied = [name for name, values in levels.items() if len(values) > 1]
-        if len(varied) > 1:
-            yield f"{' and '.join(varied)}: a path varies one of them; give one."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -911,7 +853,7 @@ class ReproduceOptions:
     out: str = _option("reproduction", "", "DIR")
 
 
-_COMMANDS = (FitOptions, PredictOptions, CertifyOptions, PathOptions, ReproduceOptions)
+_COMMANDS = (FitOptions, PredictOptions, CertifyOptions, ReproduceOptions)
 
 
 # -- the parser ------------------------------------------------------------------------

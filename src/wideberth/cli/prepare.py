@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.options import TrainingOptions
+from wideberth.cli.options import FitOptions
 from wideberth.data.delimited import looks_like_number, number_of
 from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.table import Table, check_names
@@ -58,7 +58,7 @@ class Columns:
     def found_in(
         cls,
         table: Table,
-        options: TrainingOptions,
+        options: FitOptions,
         gaps: bool = True,
     ) -> Columns:
         """Take the categories that occur in a table; with `gaps` also "missing"."""
@@ -288,7 +288,7 @@ def row_counts(
     }
 
 
-def training_rows(table: Table, options: TrainingOptions) -> PreparedRows:
+def training_rows(table: Table, options: FitOptions) -> PreparedRows:
     """Leave out rows without a label, and deal with missing values as asked.
 
     Numbers that the model is to fill in stay missing here.
@@ -379,7 +379,7 @@ def _refuse_logarithms(table: Table, columns: Columns) -> None:
 
 
 def _many_dropped(
-    options: TrainingOptions, holes: dict[str, np.ndarray], dropped: int, n: int
+    options: FitOptions, holes: dict[str, np.ndarray], dropped: int, n: int
 ) -> UserError:
     """What to do where more than a tenth of the rows lack values."""
     most = sorted(holes, key=lambda name: -int(holes[name].sum()))
@@ -477,9 +477,7 @@ class TargetValues:
         return np.array([self.values[text] for text in texts.tolist()])
 
 
-def read_target(
-    texts: Collection[str], n: int, options: TrainingOptions
-) -> TargetValues:
+def read_target(texts: Collection[str], n: int, options: FitOptions) -> TargetValues:
     """What the texts of n rows are: the option --task says so, or they do themselves.
 
     They are numbers if there are more than `_FEW` different ones, or fractions most of
@@ -532,9 +530,7 @@ def read_target(
     return TargetValues(False, label_values(texts, n, target), story)
 
 
-def _as_numbers(
-    texts: Collection[str], options: TrainingOptions
-) -> dict[str, float | None]:
+def _as_numbers(texts: Collection[str], options: FitOptions) -> dict[str, float | None]:
     """The numbers that labels are; None of those that are none, or that may be two.
 
     1,234 is one with a decimal comma where the options say so, or other labels do.

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import blamed_on_data
-from wideberth.cli.options import AUTO, TrainingOptions
+from wideberth.cli.options import AUTO, FitOptions
 from wideberth.cli.output import Progress, warn
 from wideberth.data import DataError, Request
 from wideberth.data.files import parse_bytes, room
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Opened:
     """A file, what the options mean by its columns, and its rows if they are read."""
 
-    options: TrainingOptions
+    options: FitOptions
     reader: Reader
     errors: ErrorColumns | None = None  # where the errors of features are
     unused: tuple[str, ...] = ()  # columns with errors of what is no feature
@@ -73,10 +73,10 @@ def _gaps_too(opened: Opened) -> str:
     )
 
 
-def open_training_data(options: TrainingOptions) -> Opened:
+def open_training_data(options: FitOptions) -> Opened:
     """Open DATA, and read it unless it is to be read in pieces."""
     options = options.with_target()
-    memory = getattr(options, "memory", None)
+    memory = options.memory
     with blamed_on_data():
         if memory is not None:
             room(memory)  # some readers read all of a file

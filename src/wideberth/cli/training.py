@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.errors import UserError, blamed_on_data
-from wideberth.cli.options import FitOptions, TrainingOptions
+from wideberth.cli.options import FitOptions
 from wideberth.cli.prepare import PreparedNumbers
 from wideberth.cli.result import Choice, ToldProof
 from wideberth.cli.uncertainty import Uncertainty
@@ -42,7 +42,7 @@ FEW_ROWS = "choosing by cross-validation needs at least two rows, of every class
 RADII = 61
 
 
-def _steps(options: TrainingOptions, given: Uncertainty, X) -> list:
+def _steps(options: FitOptions, given: Uncertainty, X) -> list:
     """What is done to the rows before they reach the model."""
     fill, scale = options.missing == "median", options.standardize
     if beside := given.n_indicators:
@@ -55,7 +55,7 @@ def _steps(options: TrainingOptions, given: Uncertainty, X) -> list:
     return steps
 
 
-def preparation(options: TrainingOptions, given: Uncertainty, X) -> Pipeline:
+def preparation(options: FitOptions, given: Uncertainty, X) -> Pipeline:
     """Return the steps before the model as one transformer, fitted to the rows."""
     steps = _steps(options, given, X) or [FunctionTransformer()]
     return make_pipeline(*steps).fit(X)
@@ -214,19 +214,19 @@ def search_grid(
     return search.fit(prepare.transform(X), y, weights, radius=radius, X_err=carried)
 
 
-def measure(options: TrainingOptions) -> str:
+def measure(options: FitOptions) -> str:
     """What models are judged and chosen by."""
     if options.numbers:
         return "mean absolute error" if options.quantile == 0.5 else "mean pinball loss"
     return "balanced accuracy" if options.class_weight else "accuracy"
 
 
-def loss_unit(options: TrainingOptions) -> float:
+def loss_unit(options: FitOptions) -> float:
     """What pinball losses are multiplied by: at the median they are half the errors."""
     return 2.0 if options.quantile == 0.5 else 1.0
 
 
-def losses(residuals: np.ndarray, options: TrainingOptions) -> np.ndarray:
+def losses(residuals: np.ndarray, options: FitOptions) -> np.ndarray:
     """The absolute errors, or the pinball losses, of numbers less predictions."""
     above = loss_unit(options) * options.quantile
     below = loss_unit(options) * (1 - options.quantile)
@@ -234,7 +234,7 @@ def losses(residuals: np.ndarray, options: TrainingOptions) -> np.ndarray:
 
 
 def folds_of(
-    options: TrainingOptions, y: np.ndarray, wanted: int
+    options: FitOptions, y: np.ndarray, wanted: int
 ) -> KFold | StratifiedKFold | None:
     """Random folds, each with rows of every class; None where there are too few."""
     if not wanted:

@@ -17,8 +17,7 @@ import scipy.sparse as sp
 from scipy import stats
 
 from wideberth.cli.errors import FileError, UserError, blamed_on_data, located
-from wideberth.cli.options import TrainingOptions, is_rule
-from wideberth.cli.output import warn
+from wideberth.cli.options import FitOptions, is_rule
 from wideberth.cli.prepare import (
     MANY_LABELS,
     Columns,
@@ -176,7 +175,7 @@ class ErrorColumns:
 
 
 def find_error_columns(
-    options: TrainingOptions, names: Sequence[str]
+    options: FitOptions, names: Sequence[str]
 ) -> tuple[ErrorColumns, tuple[str, ...], tuple[str, ...]]:
     """Where the options say that the errors of a table with these columns are.
 
@@ -331,7 +330,7 @@ def _refuse_bad_errors(errors: ErrorColumns, held: Table, rows) -> None:
 
 
 def training_cells(
-    errors: ErrorColumns, table: Table, rows: PreparedRows, options: TrainingOptions
+    errors: ErrorColumns, table: Table, rows: PreparedRows, options: FitOptions
 ) -> tuple[PreparedRows, ErrorColumns, tuple[np.ndarray, ...], dict]:
     """The rows to train on with lower and upper errors, those missing by the rule.
 
@@ -386,12 +385,6 @@ def training_cells(
         "errors_filled_in": int(absent.sum()),
     }
     return replace(rows, X=X), errors, cells, facts
-
-
-def warn_undeclared(options: TrainingOptions, names) -> None:
-    """Remark on columns that look like errors where none are declared."""
-    if options.errors is None and (text := tell_pairs(columns_by_name("auto", names))):
-        warn(text)
 
 
 #: What noise with a scale for each feature is, by its shape.
@@ -465,7 +458,7 @@ class Uncertainty:
         return replace(self, radius=factor * self.radius, story=story)
 
 
-def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertainty:
+def of_columns(options: FitOptions, columns: Columns, X=None) -> Uncertainty:
     """The noise shape, and the radius of all rows unless a column holds theirs.
 
     The rows X are asked for where a radius counts standard deviations.
@@ -484,7 +477,7 @@ def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertaint
 
 
 def one_radius(
-    options: TrainingOptions, default: float
+    options: FitOptions, default: float
 ) -> tuple[float, bool, tuple[float, ...]]:
     """The radius of all rows, whether it is the unit of others, and the factors on it.
 
@@ -494,14 +487,12 @@ def one_radius(
     values = options.radius.values
     if options.radius_column is not None or options.replicates is not None:
         return 1.0, False, values or (1.0,)
-    if len(values) > 1 or getattr(options, "score_radius", None) is not None:
+    if len(values) > 1 or options.score_radius is not None:
         return 1.0, True, values or (default,)
     return (values or (default,))[0], False, (1.0,)
 
 
-def in_errors(
-    options: TrainingOptions, errors: ErrorColumns, facts: dict
-) -> Uncertainty:
+def in_errors(options: FitOptions, errors: ErrorColumns, facts: dict) -> Uncertainty:
     """Radii that count errors of the values; features without any are `exact`."""
     one = "tolerance" if errors.shape == "box" else "standard error"
     where, exact = tell_columns(errors, facts["exact"])
@@ -515,7 +506,7 @@ def in_errors(
     return Uncertainty(radius, "l2", story, facts, unit, factors, errors=errors)
 
 
-def _tell_radius(options: TrainingOptions, radius: float, about: str) -> str:
+def _tell_radius(options: FitOptions, radius: float, about: str) -> str:
     """Say in words which radii the options give: a column, a number, or none."""
     if options.radius_column is not None:
         return f"each row has its own, in the column {options.radius_column}, {about}"
@@ -537,13 +528,13 @@ def row_radii(table: Table, column: str) -> np.ndarray:
     return radii
 
 
-def _promise(options: TrainingOptions) -> str:
+def _promise(options: FitOptions) -> str:
     share = f"{100 * (options.confidence or _CONFIDENCE):g} % of cases"
     return f"it covers the change of a row's score in {share}"
 
 
 def _shape(
-    options: TrainingOptions, columns: Columns, X
+    options: FitOptions, columns: Columns, X
 ) -> tuple[str | np.ndarray | Shape, str]:
     """The noise shape, and what a radius means in words."""
     about, together = _ABOUT[options.noise.shape], _TOGETHER[options.noise.shape]
@@ -602,7 +593,7 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
 
 
 def averaged(
-    options: TrainingOptions, table: Table, rows: PreparedRows
+    options: FitOptions, table: Table, rows: PreparedRows
 ) -> tuple[PreparedRows, Uncertainty]:
     """Means of the replicates, noise scales pooled over them, and radii."""
     column = str(options.replicates)

@@ -1,6 +1,7 @@
 """Estimators of scikit-learn: classifiers, regressors, searches, pipelines."""
 
 from wideberth.estimators.cv import RobustLinearRegressorCV, RobustLinearSVCCV
+from wideberth.estimators.kernel_svc import RobustKernelSVC
 from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import (
@@ -16,6 +17,7 @@ from wideberth.estimators.verdict import Verdict
 __all__ = [
     "MeasuredRegressor",
     "MeasuredSVC",
+    "RobustKernelSVC",
     "RobustLinearRegressor",
     "RobustLinearRegressorCV",
     "RobustLinearSVC",

@@ -26,6 +26,7 @@ With correlated noise it need not: there, missing cells are refused.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,7 +77,7 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     *steps : estimators
         Linear transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
         such and of encoders of categories, …), then a `RobustLinearSVC`, a
-        `RobustLinearRegressor` or a search of one of them. See
+        `RobustKernelSVC`, a `RobustLinearRegressor` or a search of one of them. See
         `wideberth.estimators.RobustPipeline`.
     memory : str or joblib.Memory, optional
         Where fitted transformers are cached.
@@ -188,6 +189,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "TrueFeatures goes before a classifier; a RobustLinearRegressor takes "
                 "errors as they are, X_err, and no missing values."
             )
+        if place is not None and _bends(classifier):
+            raise ValueError(
+                "TrueFeatures goes before a linear classifier: what is certified "
+                "behind it, and its verdict, are for RobustLinearSVC. Take that, or "
+                "leave TrueFeatures out."
+            )
         with self._restored_on_failure():
             if place is not None:
                 self._fit_denoised(X, y, X_err, params, own)
@@ -241,11 +248,13 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             curved = None
             if curve is not None:
                 sets = as_shape(noise, linear.shape[1]) if bars is None else bars
-                curved = _fit_curved(curve, linear, sets, classifier, Z, y, own)
+                curved = fit_curved(curve, linear, sets, classifier, Z, y, own)
             elif bars is None:
                 _fit_against(_carried(noise, linear), classifier, Z, y, own)
             else:
                 classifier.fit(Z, y, **own, X_err=bars.carried(linear))
+            if _bends(classifier):
+                curved = replace(classifier.curved_, linear=linear)
         except ValueError as error:
             raise _naming_text(X, error) from error.__cause__
         self.linear_map_ = linear if curved is None else None
@@ -397,8 +406,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         """Samples in front of a kernel, and how far they may move."""
         curved, model = self.curved_, self[-1]
         assert curved is not None
-        rows = X
-        for _, step in _steps_before(self.steps[:-2]):
+        rows, kernel_steps = X, 1 if _bends(model) else 2
+        for _, step in _steps_before(self.steps[:-kernel_steps]):
             rows = step.transform(rows)
         blur = 0.0 if rows is X else curved.blur(X, rows)
         rows = dense(rows)
@@ -461,6 +470,14 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         made.denoised_ = made.curved_ = None
         return made
 
+    @classmethod
+    def behind(cls, step: Nystroem, classifier, front: CurvedFront, noise):
+        """A fitted pipeline of a fitted kernel step and the classifier behind it."""
+        made = cls(make_pipeline(step, classifier).steps)
+        made.linear_map_ = made.denoised_ = None
+        made.noise_, made.curved_ = noise, front
+        return made
+
     def _judge(self, X, X_err=None):
         check_is_fitted(self[-1], "coef_")
         if isinstance(self[-1], LinearRegressor):
@@ -515,7 +532,7 @@ def _fit_against(noise, classifier, Z, y, own: dict) -> None:
     vars(classifier).update(stated)
 
 
-def _fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> CurvedFront:
+def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> CurvedFront:
     """Train on Nyström features against the longest moves that noise causes there."""
     if hasattr(classifier, "Cs"):
         raise ValueError(
@@ -537,6 +554,11 @@ def _fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> Curv
     own["radius"] = front.trained_radius(stated, y, sets, len(y))
     _fit_against("l2", classifier, Z, y, own)
     return front
+
+
+def _bends(classifier) -> bool:
+    """Whether a classifier has a kernel of its own."""
+    return hasattr(classifier, "gamma")
 
 
 def _steps_before(steps) -> list[tuple[str, Any]]:

@@ -281,7 +281,6 @@ _OWN = {
     "fit": {"--C": ("1e-12", "1e12", "2", "auto", "0.1,1,10"), "--ramp": (None, "-1"), "--score-radius": ("0.1",),
             "--folds": ("0", "2", "3", "4294967295"), "--memory": ("8GB", "1", "x"), "--out": ("m.out", "-", "none/m", "\udcff.out"),
             "--report": ("r.html",)},
-    "path": {"--C": ("0.1", "1e12"), "--points": ("2", "1"), "--weights": (None,), "--out": ("p.csv",)},
     "predict": {"--id": ("id", "nothing"), "--scores": (None,), "--out": ("o.csv", "-")},
     "certify": {"--id": ("id",), "--at": ("0", "0.1", "0,1e300"), "--curve": ("c.csv",), "--out": ("o.csv",)},
 }  # fmt: skip
@@ -289,8 +288,8 @@ _APPLY = ("--read", "--json")
 
 
 def _command_case(rng: Random):
-    command = rng.choice(("fit", "fit", "path", "predict", "certify"))
-    trains = command in ("fit", "path")
+    command = rng.choice(("fit", "fit", "predict", "certify"))
+    trains = command == "fit"
     pool = (_COMMON if trains else {name: _COMMON[name] for name in _APPLY}) | _OWN[
         command
     ]
@@ -299,8 +298,6 @@ def _command_case(rng: Random):
         words += [rng.choice(("--drop", "--one-hot")), "id", "place"]
     if command == "fit" and rng.random() < 0.8:
         words += ["--folds", "0"]
-    if command == "path" and rng.random() < 0.8:
-        words += ["--C", "0.1,1"]
     for name in rng.sample(list(pool), rng.randint(0, 3)):
         words += [
             name,
@@ -327,7 +324,7 @@ def run_command(case) -> None:
     folder = PLACE.parent
     (folder / "data.csv").write_bytes(content)
     (folder / "scales.csv").write_text("name,scale\nmass,0.1\ntemp,0.2\nsize,1\nid,1\n")
-    model = [] if command in ("fit", "path") else ["good.wideberth"]
+    model = [] if command == "fit" else ["good.wideberth"]
     with contextlib.chdir(folder), _quietly() as said:
         sys_stdout = io.TextIOWrapper(io.BytesIO(), "utf-8")
         with contextlib.redirect_stdout(sys_stdout):

@@ -26,7 +26,6 @@ _COMMANDS = {
     "--out model.wideberth --report r.html",
     "predictions": "predict model.wideberth data.csv --scores --force --out p.csv",
     "certificates": "certify model.wideberth data.csv --force --out p.csv --curve c.csv",
-    "path": "path data.csv --target state --points 3 --force --out p.csv",
 }
 
 

@@ -179,7 +179,6 @@ def _commands(folder: Path) -> dict[str, list[str]]:
     words = {
         "fit": f"{fit} --folds 3 --report r.html",
         "fit in pieces": f"{fit} --folds 0 --memory 1GB",
-        "path": "path data.csv --target state --points 8 --force --out p.csv",
         "predict": "predict model.wideberth data.csv --force --out p.csv",
         "certify": "certify model.wideberth data.csv --force --out p.csv --curve c.csv",
     }

@@ -1,0 +1,167 @@
+"""`RobustKernelSVC`: the short spelling of a kernel step and a robust classifier."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, make_moons
+from sklearn.kernel_approximation import Nystroem
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from wideberth import (
+    Box,
+    RobustKernelSVC,
+    RobustLinearSVC,
+    TrueFeatures,
+    make_robust_pipeline,
+)
+from wideberth.estimators.kernel_svc import draw_landmarks
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(150, noise=0.15, random_state=0)
+
+
+def test_it_is_the_pipeline_of_its_parts(moons):
+    X, y = moons
+    noise = X.std(axis=0)
+    model = RobustKernelSVC(5.0, 0.1, noise=noise, tol=1e-10).fit(X, y)
+    step = Nystroem(gamma=model.gamma_, n_components=150)
+    long = make_robust_pipeline(step, RobustLinearSVC(5.0, 0.1, noise=noise, tol=1e-10))
+    long.fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(X), long.decision_function(X), atol=1e-5
+    )
+    np.testing.assert_allclose(
+        model.certified_radius(X), long.certified_radius(X), atol=1e-5
+    )
+    assert model.robust_score(X, y) == long.robust_score(X, y)
+
+
+@pytest.mark.parametrize("with_errors", [False, True])
+def test_a_scaler_before_it_keeps_noise_in_raw_units(with_errors):
+    X, y = load_iris(return_X_y=True)
+    X = X * [1.0, 10.0, 0.1, 1.0]
+    rng = np.random.default_rng(0)
+    errors = {"X_err": 0.05 * X * rng.random(X.shape)} if with_errors else {}
+    noise = "l2" if with_errors else 0.2 * X.std(axis=0)
+    parts = RobustKernelSVC(5.0, 0.5, noise=noise, n_components=40)
+    model = make_robust_pipeline(StandardScaler(), parts).fit(X, y, **errors)
+    scaled = StandardScaler().fit(X)
+    alone = {name: E / scaled.scale_ for name, E in errors.items()}
+    own = clone(parts).set_params(noise="l2" if with_errors else noise / scaled.scale_)
+    own.fit(scaled.transform(X), y, **alone)
+    radii = model.certified_radius(X, **errors)
+    expected = own.certified_radius(scaled.transform(X), **alone)
+    np.testing.assert_allclose(radii, expected, rtol=1e-6)
+    labels = model.predict(X)
+    moves = model.worst_case(X, labels, radius=0.999 * radii, **errors)
+    np.testing.assert_array_equal(model.predict(X + moves), labels)
+
+
+def test_true_features_do_not_go_before_it(moons):
+    model = make_robust_pipeline(TrueFeatures(), RobustKernelSVC())
+    with pytest.raises(ValueError, match="before a linear classifier"):
+        model.fit(*moons)
+
+
+def test_with_all_landmarks_and_no_noise_it_is_the_svm(moons):
+    X, y = moons
+    model = RobustKernelSVC(2.0, tol=1e-9).fit(X, y)
+    svm = SVC(C=2.0, tol=1e-9).fit(X, y)
+    assert model.gamma_ == pytest.approx(svm._gamma)
+    np.testing.assert_allclose(
+        model.decision_function(X), svm.decision_function(X), atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("noise", ["l2", np.array([0.5, 1.0]), Box([0.5, 1.0])])
+def test_no_move_within_the_certified_radius_changes_a_class(moons, noise):
+    X, y = moons
+    model = RobustKernelSVC(10.0, 0.1, noise=noise, n_components=50).fit(X, y)
+    radii, found = model.certified_radius(X), model.predict(X)
+    assert np.median(radii) > 0.1
+    size = 0.999 * np.minimum(radii, 10.0)
+    moved = X + model.worst_case(X, found, radius=size)
+    np.testing.assert_array_equal(model.predict(moved), found)
+    moved = X + model.worst_case(X, found, radius=5 * size + 0.2)
+    assert np.mean(model.predict(moved) != found) > 0.5
+
+
+def test_error_bars_go_by_the_names_of_columns():
+    data = load_iris(as_frame=True)
+    X, y = data.data, data.target_names[data.target]
+    rng = np.random.default_rng(0)
+    E = pd.DataFrame(rng.uniform(0.05, 0.3, X.shape), columns=X.columns)
+    model = RobustKernelSVC(10.0).fit(X, y, X_err=E)
+    assert model.radius_ == 1.0
+    mixed = E[E.columns[::-1]]
+    radii = model.certified_radius(X, X_err=mixed)
+    np.testing.assert_allclose(radii, model.certified_radius(X, X_err=E))
+    assert model.robust_score(X, y, X_err=E) == np.mean(
+        (radii > 1) & (model.predict(X) == y)
+    )
+    with pytest.raises(ValueError, match="X_err must be given"):
+        model.certified_radius(X)
+
+
+def test_samples_of_weight_zero_might_as_well_be_absent(moons):
+    X, y = moons
+    weight = (np.arange(len(X)) % 3 > 0).astype(float)
+    one = RobustKernelSVC(tol=1e-9).fit(X, y, sample_weight=weight)
+    other = RobustKernelSVC(tol=1e-9).fit(X[weight > 0], y[weight > 0])
+    assert one.gamma_ == pytest.approx(other.gamma_)
+    assert one.n_components_ == other.n_components_ == 100
+    np.testing.assert_allclose(
+        one.decision_function(X), other.decision_function(X), atol=1e-5
+    )
+
+
+def test_landmarks_differ_and_fewer_are_a_part_of_more():
+    X = np.random.default_rng(0).integers(0, 6, size=(500, 2)).astype(float)
+    few, more, every = (draw_landmarks(X, m, 0) for m in (5, 20, 400))
+    assert len(few) == 5
+    assert len(more) == 20
+    assert len(every) == 36  # that is all there are
+    assert {*map(tuple, few)} < {*map(tuple, more)} < {*map(tuple, every)}
+
+
+@pytest.mark.filterwarnings("ignore::wideberth.NullModelWarning")
+def test_copies_and_searches_of_scikit_learn_take_it(moons):
+    X, y = moons
+    model = RobustKernelSVC(n_components=30)
+    grid = {"C": [0.1, 10.0], "gamma": ["scale", 5.0], "radius": [0.0, 0.05]}
+    search = GridSearchCV(model, grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.9
+    back = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert np.array_equal(back.predict(X), search.predict(X))
+    assert clone(back).get_params() == back.get_params()
+    sure = CalibratedClassifierCV(model.set_params(C=10.0), cv=3).fit(X, y)
+    assert np.mean(sure.predict_proba(X)[np.arange(len(X)), y]) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"gamma": "auto"}, "gamma='auto'"),
+        ({"gamma": 0.0}, "gamma=0"),
+        ({"n_components": 0}, "n_components=0"),
+        ({"radius": -1.0}, "radius"),
+        ({"solver_options": {"speed": 1}}, "speed"),
+    ],
+)
+def test_parameters_out_of_range_are_refused_by_name(moons, params, message):
+    with pytest.raises(ValueError, match=message):
+        RobustKernelSVC(**params).fit(*moons)
+
+
+def test_a_model_behind_a_kernel_has_no_weights_of_features(moons):
+    model = RobustKernelSVC(n_components=20).fit(*moons)
+    assert model.coef_.shape == (1, 20)
+    assert not hasattr(model, "support_features_")
