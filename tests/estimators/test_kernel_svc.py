@@ -10,9 +10,16 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_moons
 from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from wideberth import Box, RobustKernelSVC, RobustLinearSVC, make_robust_pipeline
+from wideberth import (
+    Box,
+    RobustKernelSVC,
+    RobustLinearSVC,
+    TrueFeatures,
+    make_robust_pipeline,
+)
 from wideberth.estimators.kernel_svc import draw_landmarks
 
 
@@ -35,6 +42,33 @@ def test_it_is_the_pipeline_of_its_parts(moons):
         model.certified_radius(X), long.certified_radius(X), atol=1e-5
     )
     assert model.robust_score(X, y) == long.robust_score(X, y)
+
+
+@pytest.mark.parametrize("with_errors", [False, True])
+def test_a_scaler_before_it_keeps_noise_in_raw_units(with_errors):
+    X, y = load_iris(return_X_y=True)
+    X = X * [1.0, 10.0, 0.1, 1.0]
+    rng = np.random.default_rng(0)
+    errors = {"X_err": 0.05 * X * rng.random(X.shape)} if with_errors else {}
+    noise = "l2" if with_errors else 0.2 * X.std(axis=0)
+    parts = RobustKernelSVC(5.0, 0.5, noise=noise, n_components=40)
+    model = make_robust_pipeline(StandardScaler(), parts).fit(X, y, **errors)
+    scaled = StandardScaler().fit(X)
+    alone = {name: E / scaled.scale_ for name, E in errors.items()}
+    own = clone(parts).set_params(noise="l2" if with_errors else noise / scaled.scale_)
+    own.fit(scaled.transform(X), y, **alone)
+    radii = model.certified_radius(X, **errors)
+    expected = own.certified_radius(scaled.transform(X), **alone)
+    np.testing.assert_allclose(radii, expected, rtol=1e-6)
+    labels = model.predict(X)
+    moves = model.worst_case(X, labels, radius=0.999 * radii, **errors)
+    np.testing.assert_array_equal(model.predict(X + moves), labels)
+
+
+def test_true_features_do_not_go_before_it(moons):
+    model = make_robust_pipeline(TrueFeatures(), RobustKernelSVC())
+    with pytest.raises(ValueError, match="before a linear classifier"):
+        model.fit(*moons)
 
 
 def test_with_all_landmarks_and_no_noise_it_is_the_svm(moons):

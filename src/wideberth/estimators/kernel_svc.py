@@ -71,6 +71,8 @@ class RobustKernelSVC(LinearClassifier):
     coef_ : array of shape (1, n_components_) or (n_classes, n_components_)
         Weights of the features of the kernel.
     intercept_ : array of shape (1,) or (n_classes,)
+    curved_ : object
+        What certificates go by.
     noise_, radius_, error_shape_
         As for `RobustLinearSVC`, in units of X.
     objective_, dual_gap_, relative_gap_, converged_, n_iter_, screening_, support_, \
@@ -168,6 +170,7 @@ class RobustKernelSVC(LinearClassifier):
         curve = Curve.of("nystroem", step)
         front = fit_curved(curve, linear, sets, classifier, Z, y, own)
         self.pipeline_ = RobustPipeline.behind(step, classifier, front, self.noise_)
+        self.curved_ = front
         self.gamma_, self.n_components_ = curve.gamma, len(curve.landmarks)
         of_features = ("noise_", "error_shape_", "n_features_in_")
         for name, value in vars(classifier).items():
@@ -216,8 +219,7 @@ class RobustKernelSVC(LinearClassifier):
             sets = as_shape(self.noise_, self.n_features_in_)
         else:
             sets = self._measured(X, errors_in_memory(X_err, X))
-        front = self.pipeline_.curved_
-        return front.judge(values, self._rows(X), self, sets, 0.0)
+        return self.curved_.judge(values, self._rows(X), self, sets, 0.0)
 
     def _robust_model(self):
         raise ValueError(

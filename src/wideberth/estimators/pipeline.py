@@ -26,6 +26,7 @@ With correlated noise it need not: there, missing cells are refused.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,7 +77,7 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     *steps : estimators
         Linear transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
         such and of encoders of categories, …), then a `RobustLinearSVC`, a
-        `RobustLinearRegressor` or a search of one of them. See
+        `RobustKernelSVC`, a `RobustLinearRegressor` or a search of one of them. See
         `wideberth.estimators.RobustPipeline`.
     memory : str or joblib.Memory, optional
         Where fitted transformers are cached.
@@ -188,6 +189,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "TrueFeatures goes before a classifier; a RobustLinearRegressor takes "
                 "errors as they are, X_err, and no missing values."
             )
+        if place is not None and _bends(classifier):
+            raise ValueError(
+                "TrueFeatures goes before a linear classifier: what is certified "
+                "behind it, and its verdict, are for RobustLinearSVC. Take that, or "
+                "leave TrueFeatures out."
+            )
         with self._restored_on_failure():
             if place is not None:
                 self._fit_denoised(X, y, X_err, params, own)
@@ -246,6 +253,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 _fit_against(_carried(noise, linear), classifier, Z, y, own)
             else:
                 classifier.fit(Z, y, **own, X_err=bars.carried(linear))
+            if _bends(classifier):
+                curved = replace(classifier.curved_, linear=linear)
         except ValueError as error:
             raise _naming_text(X, error) from error.__cause__
         self.linear_map_ = linear if curved is None else None
@@ -397,8 +406,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         """Samples in front of a kernel, and how far they may move."""
         curved, model = self.curved_, self[-1]
         assert curved is not None
-        rows = X
-        for _, step in _steps_before(self.steps[:-2]):
+        rows, kernel_steps = X, 1 if _bends(model) else 2
+        for _, step in _steps_before(self.steps[:-kernel_steps]):
             rows = step.transform(rows)
         blur = 0.0 if rows is X else curved.blur(X, rows)
         rows = dense(rows)
@@ -545,6 +554,11 @@ def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> Curve
     own["radius"] = front.trained_radius(stated, y, sets, len(y))
     _fit_against("l2", classifier, Z, y, own)
     return front
+
+
+def _bends(classifier) -> bool:
+    """Whether a classifier has a kernel of its own."""
+    return hasattr(classifier, "gamma")
 
 
 def _steps_before(steps) -> list[tuple[str, Any]]:
