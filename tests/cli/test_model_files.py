@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
+from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
@@ -26,6 +27,7 @@ from wideberth import (
     CrossPolytope,
     MeasuredRegressor,
     MeasuredSVC,
+    RobustKernelSVC,
     RobustLinearRegressor,
     RobustLinearRegressorCV,
     RobustLinearSVC,
@@ -108,6 +110,26 @@ MODELS = {
         PreparedNumbers(1, scale=True), SVC(noise=Box(0.1 * X.std(axis=0)))
     ).fit(X, TWO),
 }
+MACHINES = {
+    "machine": lambda: RobustKernelSVC(10, 0.1, gamma=0.1, n_components=20).fit(X, TWO),
+    "machine, scaler": lambda: pipeline(
+        PreparedNumbers(fill=True),
+        StandardScaler(),
+        RobustKernelSVC(radius=0.1, noise=X.std(axis=0), n_components=9),
+    ).fit(HOLES, THREE),
+    "machine, error bars": lambda: pipeline(
+        StandardScaler(), RobustKernelSVC(error_shape="box", n_components=20)
+    ).fit(X, TWO, X_err=ERRORS),
+    "kernel": lambda: pipeline(
+        StandardScaler(),
+        Nystroem("laplacian", gamma=0.1, n_components=20, random_state=0),
+        SVC(noise=Box(X.std(axis=0)), radius=0.1),
+    ).fit(X, THREE),
+    "kernel, parameters in a dict": lambda: pipeline(
+        Nystroem("rbf", kernel_params={"gamma": 0.1}, n_components=9, random_state=0),
+        SVC(),
+    ).fit(X, TWO),
+}
 POPULATIONS = {
     "population": lambda: MeasuredSVC(probability=True).fit(HOLES, THREE, X_err=ERRORS),
     "one Gaussian": lambda: MeasuredSVC(n_components=1).fit(HOLES, TWO, X_err=ERRORS),
@@ -134,7 +156,7 @@ REGRESSIONS = {
 def fitted(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return (MODELS | POPULATIONS | REGRESSIONS)[name]()
+        return (MODELS | MACHINES | POPULATIONS | REGRESSIONS)[name]()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -152,6 +174,28 @@ def test_a_model_comes_back_to_the_last_bit(name):
         )
         same(there, here)
     same(back.support_features_, model.support_features_)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_kernel_machine_comes_back_to_the_last_bit(name):
+    model = fitted(name)
+    back = through_file(model)
+    same(back, model)
+    rows, errors = X[:20], {"X_err": ERRORS[:20]} if "err" in name else {}
+    for method in ("decision_function", "predict", "certified_radius"):
+        there, here = (getattr(m, method)(rows, **errors) for m in (back, model))
+        same(there, here)
+    y = model.predict(rows)
+    moves = (m.worst_case(rows, y, radius=0.1, **errors) for m in (back, model))
+    same(*moves)
+
+
+def test_a_regression_behind_a_kernel_comes_back_to_the_last_bit():
+    step = Nystroem(gamma=0.1, n_components=20, random_state=0)
+    model = pipeline(step, LAD(radius=0.1)).fit(X, NUMBERS)
+    back = through_file(model)
+    same(back, model)
+    same(back.prediction_range(X), model.prediction_range(X))
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
@@ -195,7 +239,7 @@ def test_true_features_by_themselves_come_back():
 
 
 def test_the_same_model_has_the_same_bytes():
-    for model in map(fitted, (*MODELS, *POPULATIONS, *REGRESSIONS)):
+    for model in map(fitted, (*MODELS, *MACHINES, *POPULATIONS, *REGRESSIONS)):
         data = dumps({"model": model})
         assert dumps(loads(data)) == data == dumps({"model": model})
 
@@ -238,6 +282,7 @@ def test_plain_values_come_back(value):
             "no RandomState",
         ),
         (MeasuredSVC(cv=StratifiedKFold(3)), "no StratifiedKFold"),
+        (Nystroem(max), "no builtin_function"),
         (RobustLinearRegressorCV(), "store its best_estimator_, or the search with"),
     ],
 )

@@ -190,6 +190,13 @@ def _two_rows(model: Model) -> tuple[np.ndarray, np.ndarray | None]:
     return rows, None if model.errors is None else np.zeros_like(rows)
 
 
+def _sound_map(pipeline: RobustPipeline, rows: np.ndarray) -> bool:
+    """Whether what is linear takes such rows."""
+    curved = pipeline.curved_
+    linear = pipeline.linear_map_ if curved is None else curved.linear
+    return linear is not None and linear.shape[1] == rows.shape[1]
+
+
 def _sound_classes(model: Model) -> bool:
     """Whether a classifier answers for two rows."""
     pipeline, (rows, exact) = model.pipeline, _two_rows(model)
@@ -203,8 +210,7 @@ def _sound_classes(model: Model) -> bool:
         return sound and bool(np.all(pipeline.verdict(rows, exact).chance <= 1))
     return (
         sound
-        and pipeline.linear_map_ is not None
-        and pipeline.linear_map_.shape[1] == rows.shape[1]
+        and _sound_map(pipeline, rows)
         and pipeline.certified_radius(rows, exact).shape == (2,)
     )
 
@@ -226,8 +232,7 @@ def _sound_numbers(model: Model) -> bool:
     return (
         isinstance(last.intercept_, float)
         and last.target_scale_ > 0
-        and pipeline.linear_map_ is not None
-        and pipeline.linear_map_.shape[1] == rows.shape[1]
+        and _sound_map(pipeline, rows)
         and pipeline.predict(rows, exact).shape == (2,)
         and ranges.shape == (2, 2)
     )

@@ -33,6 +33,7 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -40,7 +41,9 @@ from wideberth.cli.errors import UserError
 from wideberth.cli.prepare import PreparedNumbers
 from wideberth.data.arrays import checked_sparse
 from wideberth.data.errors import quoted
+from wideberth.estimators.curved import Curve, CurvedFront
 from wideberth.estimators.denoised import Denoised, place_of_features
+from wideberth.estimators.kernel_svc import RobustKernelSVC
 from wideberth.estimators.linear import LinearModel
 from wideberth.estimators.measured_regressor import MeasuredLine, MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
@@ -107,10 +110,15 @@ class _Kind:
         return made
 
 
-def _estimator(cls: type, fitted: str, parameters: Collection[str] = ()) -> _Kind:
+def _estimator(
+    cls: type,
+    fitted: str,
+    parameters: Collection[str] = (),
+    kind: type[_Kind] = _Kind,
+) -> _Kind:
     """All parameters, or these, and what `fit` leaves on an estimator."""
     names = ("n_features_in_", "feature_names_in_", *fitted.split())
-    return _Kind(cls, parameters or list(cls().get_params(deep=False)), names)
+    return kind(cls, parameters or list(cls().get_params(deep=False)), names)
 
 
 def _record(cls: type) -> _Kind:
@@ -125,32 +133,68 @@ class _Pipelines(_Kind):
     """Pipelines, of which a file keeps the steps, their linear map and the noise.
 
     With `TrueFeatures` the map is that of the steps before it; its parts (`Denoised`)
-    are made again from the steps.
+    are made again from the steps. With a kernel it is that of the steps before the
+    kernel, and a file also keeps the radius and shape of errors in front of it.
     """
 
     def described(self, value: RobustPipeline) -> dict:
-        parts = value.denoised_
-        linear = value.linear_map_ if parts is None else parts.linear
-        return {"steps": value.steps, "linear_map": linear, "noise": value.noise_}
+        parts, front, linear = value.denoised_, value.curved_, value.linear_map_
+        kept = {"steps": value.steps, "linear_map": linear, "noise": value.noise_}
+        if parts is not None:
+            kept["linear_map"] = parts.linear
+        if front is not None:
+            kept["linear_map"] = front.linear
+            kept["curved"] = [front.radius, front.error_shape]
+        return kept
 
     def built(self, attributes: dict) -> RobustPipeline:
         steps = attributes["steps"]
         *ahead, last = [step for _, step in steps]
         known: tuple[type, ...] = (StandardScaler, PreparedNumbers)
-        if isinstance(last, RobustLinearSVC):
+        if isinstance(last, (RobustLinearSVC, RobustKernelSVC)):
             known += (TrueFeatures,)
-        sound = isinstance(last, (RobustLinearSVC, RobustLinearRegressor)) and all(
+        kernel = ahead.pop() if ahead and isinstance(ahead[-1], Nystroem) else None
+        known_last = (RobustLinearSVC, RobustLinearRegressor, RobustKernelSVC)
+        sound = isinstance(last, known_last) and all(
             isinstance(step, known) for step in ahead
         )
         if not sound:  # pipelines within pipelines could take forever
             raise ValueError
-        made = RobustPipeline(steps)
-        made.linear_map_, made.noise_ = attributes["linear_map"], attributes["noise"]
+        made, linear = RobustPipeline(steps), attributes["linear_map"]
+        made.linear_map_, made.noise_ = linear, attributes["noise"]
         made.denoised_ = made.curved_ = None
         if (k := place_of_features(steps)) is not None:
             before = Pipeline(steps[:k]) if k else None
-            parts = Denoised(before, made.linear_map_, steps[k][1], last)
+            parts = Denoised(before, linear, steps[k][1], last)
             made.linear_map_, made.denoised_ = None, parts
+        elif kernel is not None or isinstance(last, RobustKernelSVC):
+            curve = last.curved_.curve if kernel is None else _curve(kernel)
+            made.linear_map_ = None
+            made.curved_ = CurvedFront(curve, linear, *attributes["curved"])
+        return made
+
+
+def _curve(step: Nystroem) -> Curve:
+    """What a kernel step does, whose arrays go together."""
+    curve = Curve.of("nystroem", step)
+    m, d = curve.landmarks.shape
+    if curve.matrix.shape != (m, m) or step.n_features_in_ != d:
+        raise ValueError
+    return curve
+
+
+class _Machines(_Kind):
+    """Kernel machines, whose front is that of the pipeline within them."""
+
+    def built(self, attributes: dict) -> RobustKernelSVC:
+        made = super().built(attributes)
+        if hasattr(made, "pipeline_"):
+            first, last = made.pipeline_.steps
+            if not (
+                isinstance(first[1], Nystroem) and type(last[1]) is RobustLinearSVC
+            ):
+                raise ValueError
+            made.curved_ = made.pipeline_.curved_
         return made
 
 
@@ -171,12 +215,21 @@ def _line(**attributes) -> MeasuredLine:
     return line
 
 
+_CLASSIFIER = (
+    "classes_ coef_ intercept_ support_ dual_coef_ suspects_ descent_ objective_ "
+    "dual_gap_ relative_gap_ converged_ n_iter_ screening_ noise_ error_shape_ radius_"
+)
 _KINDS: dict[str, _Kind] = {
-    "RobustLinearSVC": _estimator(
-        RobustLinearSVC,
-        "classes_ coef_ intercept_ support_ dual_coef_ suspects_ descent_ objective_ "
-        "dual_gap_ relative_gap_ converged_ n_iter_ screening_ noise_ error_shape_ "
-        "radius_",
+    "RobustLinearSVC": _estimator(RobustLinearSVC, _CLASSIFIER),
+    "RobustKernelSVC": _estimator(
+        RobustKernelSVC,
+        f"{_CLASSIFIER} C_ gamma_ n_components_ cv_scores_ pipeline_",
+        kind=_Machines,
+    ),
+    "Nystroem": _estimator(
+        Nystroem,
+        "components_ component_indices_ normalization_ _n_features_out",
+        [name for name in Nystroem().get_params() if name != "n_jobs"],
     ),
     "MeasuredSVC": _estimator(
         MeasuredSVC,
