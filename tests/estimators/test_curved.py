@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
+from safety_kernels import examine_kernels
 from wideberth import (
     Box,
     Correlated,
@@ -103,6 +104,12 @@ def test_no_function_falls_faster_than_its_value_and_gradient_allow(kernel, seed
         assert curve.fall(short, known)[0] <= slope[0, 0] * short + 10 * short**2 * (
             1 + curve.norm(v)
         )
+
+
+def test_no_attack_of_a_part_of_the_campaign_succeeds():
+    found = examine_kernels(range(8)).values()
+    assert sum(count["moves"] for count in found) > 10_000
+    assert not any(count["wrong"] for count in found)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
