@@ -4,7 +4,6 @@ It is 1 where the user states scales, 0 for a norm without scales, and 0 for the
 covariances that `TrueFeatures` hands on. Radii of a search are factors on the scales.
 """
 
-import inspect
 import json
 
 import numpy as np
@@ -15,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from commands import as_csv, read_csv, run
+from commands import as_csv, run
 from wideberth import (
     Box,
     Correlated,
@@ -122,14 +121,6 @@ def by_pipeline(stated):
     return model.fit(X, Y, **beside)[-1].radius_
 
 
-def by_search_in_a_pipeline(stated):
-    said, beside = split(stated)
-    search = RobustLinearSVCCV([1.0], **said, cv=2)
-    model = make_robust_pipeline(StandardScaler(), search)
-    beside = {f"robustlinearsvccv__{name}": value for name, value in beside.items()}
-    return model.fit(X, Y, **beside)[-1].best_estimator_.radius_
-
-
 TRAINERS = [
     by_solve,
     by_problem,
@@ -137,7 +128,6 @@ TRAINERS = [
     by_classifier,
     by_search,
     by_pipeline,
-    by_search_in_a_pipeline,
 ]
 #: All pairs, but that a `Problem` takes a covariance in its principal axes only.
 TABLE = [
@@ -228,17 +218,6 @@ def test_behind_true_features_it_is_the_model_of_measured_svc():
     assert not np.allclose(stated[-1].coef_, short.coef_, rtol=0.05)
 
 
-def test_a_search_behind_true_features_tries_0_by_default():
-    values, y, errors = measured(100)
-    search = RobustLinearSVCCV([0.1, 1.0], cv=2)
-    model = make_robust_pipeline(StandardScaler(), TrueFeatures(), search)
-    model.fit(values, y, robustlinearsvccv__X_err=errors)
-    assert model[-1].radii_.tolist() == [0]
-    assert 0 in inspect.signature(MeasuredSVC).parameters["radii"].default
-    chosen = MeasuredSVC(radius=1.0).fit(values, y, X_err=errors)
-    assert chosen.radius_ == chosen.pipeline_[-1].radius_ == 1
-
-
 # -- searches --------------------------------------------------------------------------
 
 
@@ -308,11 +287,6 @@ def test_the_command_line_goes_by_the_same_rule(folder, said):
     if "std" not in said:
         noise = fitted(folder, said, "--memory", "8GB")["uncertainty"]
         assert noise["largest"] == COMMANDS[said]
-    data = "t.csv" if "--errors" in said else "plain.csv"
-    rows = read_csv(
-        run(f"path {data} --target state --C 1 {said}", folder=folder).stdout
-    )
-    assert [float(row["radius"]) for row in rows] == [COMMANDS[said]]
 
 
 @pytest.mark.parametrize("said", ["--noise scales.csv", "--errors suffix:_err"])
@@ -323,10 +297,6 @@ def test_radii_on_the_command_line_are_factors_on_the_scales(folder, said):
     expected = solve(X, Y, C=found["choice"]["C"], radius=0.5, **stated)
     coef = np.ravel([*found["model"]["coefficients"].values()])
     np.testing.assert_allclose(coef, expected.w, atol=0.02)
-    data = "t.csv" if "--errors" in said else "plain.csv"
-    asked = f"path {data} --target state --C 1 {said} --radius 0.5,2"
-    rows = read_csv(run(asked, folder=folder).stdout)
-    assert [float(row["radius"]) for row in rows] == [0.5, 2]
 
 
 def test_a_radius_that_covers_the_noise_is_there_for_the_asking(folder):

@@ -24,7 +24,8 @@ One in four is also read in chunks, and what is decided of its rows is held agai
 
 Problems whose samples have sets of their own (error bars) have a table of theirs, and so
 have quantile regressions and features proven zero (`safety_features.py`), what is proven
-of a range of C, radius or penalty, and choices of C that are proven.
+of a range of C, radius or penalty, and choices of C that are proven. What is certified
+behind kernels is attacked (`safety_kernels.py`).
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ from problems import (
 )
 from ranges import draw_along, examine_span, span_of
 from safety_features import COLUMNS, examine_features
+from safety_kernels import COLUMNS as ATTACKED
+from safety_kernels import examine_kernels
 from wideberth import NullModelWarning
 from wideberth._solve import solve
 from wideberth.problem import Pair, Problem
@@ -485,6 +488,7 @@ def main() -> int:
     parser.add_argument("--ranges", type=int, default=3_000)
     parser.add_argument("--choices", type=int, default=300)
     parser.add_argument("--values", type=int, default=2_000, help="of C, for a choice")
+    parser.add_argument("--kernels", type=int, default=400)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
@@ -495,6 +499,7 @@ def main() -> int:
         ranges = sweep(pool, examine_ranges, options.ranges)
         choosing = partial(examine_choices, values=options.values)
         choices = sweep(pool, choosing, options.choices, batch=5)
+        kernels = sweep(pool, examine_kernels, options.kernels, batch=20)
         paper = {}
         for part in pool.map(examine_paper, list(configurations())):
             merge(paper, part)
@@ -508,8 +513,10 @@ def main() -> int:
     report(f"{options.features:,} that leave features out", features, COLUMNS)
     report(f"{options.ranges:,} ranges of C, radius or penalty", ranges, columns)
     report(f"{options.choices:,} proven choices of C", choices, columns)
+    report(f"{options.kernels:,} models behind kernels", kernels, ATTACKED)
     report("The paper's 32 configurations", paper, columns)
-    return verdict((total, measured, quantiles, features, ranges, choices, paper))
+    parts = (total, measured, quantiles, features, ranges, choices, kernels, paper)
+    return verdict(parts)
 
 
 def sweep(

@@ -196,15 +196,6 @@ def test_the_ramp_is_chosen_as_the_library_chooses(fit):
     assert np.ravel(choice["scores"]) == pytest.approx(means.ravel())
 
 
-def test_a_path_along_ramps_counts_rows_left_out(folder):
-    asked = "path whole.csv --target state --C 1 --radius 0.2"
-    found = run(asked, "--ramp", "-50,-1.0", folder=folder).stdout
-    rows = read_csv(found)
-    assert [row["ramp"] for row in rows] == ["-50.0", "-1.0"]
-    assert [row["left_out"] for row in rows] == ["0", "7"]
-    assert "ramp" not in run(asked, folder=folder).stdout
-
-
 def test_a_class_that_the_model_gives_up_is_pointed_out(folder):
     X, _ = table(60, wrong=[])
     rare = np.isin(np.arange(60), [4, 20, 36])
@@ -253,10 +244,6 @@ def test_a_model_file_keeps_the_ramp_and_the_suspects(fit, folder):
         ("fit t.csv --ramp -1 --model measured", "trusts labels; leave out --ramp"),
         ("fit t.csv --id a --drop a", "is named by both --id and --drop"),
         ("fit t.csv --ramp --suspects s.csv --memory 1GB", "the whole table"),
-        (
-            "path t.csv --ramp -2,-0.5 --radius 0,0.1",
-            "--radius and --ramp: a path varies one of them",
-        ),
     ],
 )
 def test_what_contradicts_itself_is_refused_in_a_sentence(command, said):

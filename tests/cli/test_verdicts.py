@@ -239,7 +239,6 @@ def test_choice_of_c_and_radius(cli):
             f"fit data.csv --target kind --model measured {ERRORS} box",
             "--errors … box",
         ),
-        ("path data.csv --target kind --model measured", "--model"),
     ],
 )
 def test_what_is_refused(cli, command, told, capsys):

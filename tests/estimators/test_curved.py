@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
+from safety_kernels import examine_kernels
 from wideberth import (
     Box,
     Correlated,
@@ -19,7 +20,7 @@ from wideberth import (
     RobustLinearSVCCV,
     make_robust_pipeline,
 )
-from wideberth.estimators.curved import Curve
+from wideberth.estimators.curved import Curve, Known
 from wideberth.onnx import register_onnx
 
 KERNELS = ("rbf", "laplacian")
@@ -77,9 +78,48 @@ def test_features_move_by_the_modulus_at_most(kernel):
     kernels = {"rbf": rbf_kernel, "laplacian": laplacian_kernel}
     between = np.diag(kernels[kernel](X, moved, gamma=0.4))
     np.testing.assert_allclose(curve.modulus(lengths) ** 2, 2 - 2 * between, atol=1e-12)
-    near = lengths[lengths < 3]
-    np.testing.assert_allclose(curve.length(curve.modulus(near)), near, rtol=1e-6)
-    assert np.isinf(curve.length(np.sqrt(2)))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("seed", range(6))
+def test_no_function_falls_faster_than_its_value_and_gradient_allow(kernel, seed):
+    rng = np.random.default_rng(seed)
+    d, m = rng.integers(1, 5), rng.integers(2, 9)
+    curve = Curve(rng.normal(size=(m, d)), np.eye(m), 0.5, 1 + (kernel == "rbf"), 0.0)
+    v = rng.normal(size=m)
+    x = rng.normal(size=(1, d))
+    start, slope = curve.local(v[None], x)
+    slope = np.linalg.norm(slope, axis=2)
+    known = Known.of(curve, curve.norm(v), start[0], slope[0], 0.0, 0.0)
+    moves = rng.normal(size=(20_000, d)) * rng.exponential(size=(20_000, 1))
+    lengths = np.linalg.norm(moves, ord=curve.order, axis=1)
+    fallen = start[0] - curve.kernel(x + moves) @ v
+    falls = curve.fall(lengths, known)
+    assert np.all(fallen <= falls + 1e-12)
+    assert np.all(falls <= curve.norm(v) * curve.modulus(lengths) * (1 + 1e-9))
+    order = np.argsort(lengths)
+    assert np.all(np.diff(falls[order]) >= -1e-12)  # as bisection needs
+    if kernel == "rbf":  # to first order the gradient is all there is
+        short = 1e-4 / max(slope[0, 0], 1.0)
+        assert curve.fall(short, known)[0] <= slope[0, 0] * short + 10 * short**2 * (
+            1 + curve.norm(v)
+        )
+
+
+def test_no_attack_of_a_part_of_the_campaign_succeeds():
+    found = examine_kernels(range(8)).values()
+    assert sum(count["moves"] for count in found) > 10_000
+    assert not any(count["wrong"] for count in found)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_on_top_of_the_only_landmark_the_certificate_is_exact(kernel):
+    curve = Curve(np.zeros((1, 2)), np.eye(1), 0.7, 1 + (kernel == "rbf"), 0.0)
+    start, _ = curve.local(np.array([[2.0]]), np.zeros((1, 2)))
+    known = Known.of(curve, curve.norm(np.array([2.0])), start[0], 0.0, 0.0, 0.0)
+    for length in (1e-3, 0.3, 1.0, 5.0):
+        expected = 2 * -np.expm1(-0.7 * length**curve.order)
+        assert curve.fall(length, known)[0] == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -145,30 +145,32 @@ def evaluate(
         progress.show("tuning C of the ordinary model")
         tuned = tuned_Cs(options, given, rows, fold)
 
-    def predict(asked: FitOptions, radius, split: Split) -> tuple[FoldAnswers, float]:
-        train, test = split.train, split.test
-        own = radius[train] if np.ndim(radius) else radius
-        learnt, seen = _taken(given.bars, train), _taken(given.bars, test)
-        learnt = learnt if np.any(np.asarray(own) > 0) else None
-        weights = rows.weights_of(train)
-        model, choice, _ = fit_model(
-            asked.on_grid(POINTS), given, X[train], y[train], own, learnt, weights
-        )
-        said = model.predict(X[test])
-        if options.numbers:
-            ends = model.prediction_range(X[test], radius=1.0, X_err=seen)
-            answers = FoldAnswers(said, moves=ends - said[:, None])
-        else:
-            answers = FoldAnswers(said, model.certified_radius(X[test], seen))
-        return answers, choice.C if choice else asked.one_C
-
     def models(split: Split) -> dict[str, FoldAnswers]:
-        said, C = predict(options, given.radius, split)
+        train, test = split.train, split.test
+        learnt, unseen, weights = X[train], X[test], rows.weights_of(train)
+        seen = _taken(given.bars, test)
+
+        def predict(asked: FitOptions, radius) -> tuple[FoldAnswers, float]:
+            own = radius[train] if np.ndim(radius) else radius
+            bars = _taken(given.bars, train) if np.any(np.asarray(own) > 0) else None
+            model, choice, _ = fit_model(
+                *(asked.on_grid(POINTS), given, learnt, y[train], own, bars, weights),
+                screening=None,
+            )
+            said = model.predict(unseen)
+            if options.numbers:
+                ends = model.prediction_range(unseen, radius=1.0, X_err=seen)
+                answers = FoldAnswers(said, moves=ends - said[:, None])
+            else:
+                answers = FoldAnswers(said, model.certified_radius(unseen, seen))
+            return answers, choice.C if choice else asked.one_C
+
+        said, C = predict(options, given.radius)
         found = {"ordinary" if tuned is None else "robust": said}
         if tuned is not None:
             Cs = {"ordinary": C, "tuned": tuned.Cs[split.number]}
             for name, C in Cs.items():
-                found[name], _ = predict(options.ordinary(C), 0.0, split)
+                found[name], _ = predict(options.ordinary(C), 0.0)
         return found | constant_answers(options, rows, split)
 
     noise = asked_radius(options, given, trained)

@@ -169,7 +169,7 @@ def _train(
         return fit_measured(options, given, rows.X, rows.y, rows.weights)
     return fit_model(
         *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
-        verbose=options.memory is not None and progress.on,
+        verbose=int(options.memory is not None and progress.on),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.options import FitOptions
@@ -448,17 +449,8 @@ def moments(X) -> tuple[np.ndarray, ...]:
         return tuple(
             f(X, axis=0) for f in (np.nanmean, np.nanvar, np.nanmin, np.nanmax)
         )
-    (n, d), entries = X.shape, sp.coo_array(X)
-    zeros = n - np.bincount(entries.col, minlength=d)
-    there = ~np.isnan(entries.data)
-    column, values = entries.col[there], entries.data[there]
-    count = np.bincount(column, minlength=d) + zeros
-    mean = np.bincount(column, values, d) / count
-    square = np.bincount(column, (values - mean[column]) ** 2, d) + zeros * mean**2
-    low, high = np.where(zeros, 0.0, np.inf), np.where(zeros, 0.0, -np.inf)
-    np.minimum.at(low, column, values)
-    np.maximum.at(high, column, values)
-    return mean, square / count, low, high
+    ends = min_max_axis(X, axis=0, ignore_nan=True)
+    return *mean_variance_axis(X, axis=0), *map(np.asarray, ends)
 
 
 # -- labels ----------------------------------------------------------------------------

@@ -69,11 +69,11 @@ def fit_model(
     radius,
     bars: ErrorBars | None = None,
     weights=None,
-    verbose: bool = False,
+    **steering,
 ) -> tuple[RobustPipeline, Choice | None, list[str]]:
     """Fit to rows with one radius, or one each, and error bars and weights if any.
 
-    Data in pieces brings y, radii and weights.
+    Data in pieces brings y, radii and weights. `steering` are `solver_options`.
 
     Returns the model, how it was chosen, and what the solver had to say.
     """
@@ -94,7 +94,7 @@ def fit_model(
             "error_shape": options.error_shape,
             "norm_penalty": penalty,
             "tol": options.tol,
-            "solver_options": {"random_state": options.seed, "verbose": int(verbose)},
+            "solver_options": {"random_state": options.seed, **steering},
         }
         last: RobustLinearSVC | RobustLinearRegressor
         if options.numbers:

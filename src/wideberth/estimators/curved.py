@@ -13,15 +13,19 @@ nearly the coordinates of a projection of φ(x), so they move by R at most, or n
 longest move of the noise of sample i.
 
 **Certificates** do not ask how near to a projection N is. With v = Nᵀw the model is
-f(x) = ⟨w,z(x)⟩ + b = Σ v_jk(x,c_j) + b, and
+f(x) + b = ⟨w,z(x)⟩ + b with f = Σ v_jk(·,c_j), whatever eigenvalues were cut off or
+lost to rounding, and ‖f‖² = vᵀKv with K = (k(c_i,c_j)). A move δ of length ρ changes f
+by ‖f‖R(ρ) at most. The value and the gradient at x say more (RBF; the Laplacian kernel
+has no gradient at x, and ∇f = 0 below): f = p + q with p orthogonal to q, where p is
+made of φ(x) and ∂φ(x) and q has neither a value nor a gradient there, so that
 
-    |f(x+δ) − f(x)| ≤ ‖f‖R(‖δ‖) ,   ‖f‖² = vᵀKv ,   K = (k(c_i,c_j)) ,
+    f(x+δ) = k(ρ)(f(x) + ⟨∇f(x),δ⟩) + q(x+δ) ,   |q(x+δ)| ≤ ‖q‖P(2γρ²)^½ ,
+    ‖q‖² = ‖f‖² − f(x)² − ‖∇f(x)‖²/2γ ,   P(t) = 1 − e⁻ᵗ(1+t) .
 
-whatever eigenvalues were cut off or lost to rounding. No move below the length ρ with
-‖f‖R(ρ) = |f(x)| changes a class; where |f(x)| ≥ √2‖f‖ none does. What rounding leaves
-open of f itself is taken off |f(x)|, and what it leaves open of the steps before the
-kernel off ρ. Longer moves may or may not change the class: these radii are lower
-bounds, where those of linear models are exact.
+The better of the two bounds counts, and no move that is too short for it to reach zero
+changes a class. What rounding leaves open of f is taken off |f(x) + b|, and what it
+leaves open of the steps before the kernel off ρ. Longer moves may or may not change the
+class: these radii are lower bounds, where those of linear models are exact.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ from typing import NoReturn
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
+from scipy.special import gammainc
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import _safe_indexing
 
@@ -41,12 +46,16 @@ from wideberth.estimators.moves import dense
 from wideberth.estimators.training import radii_of
 from wideberth.noise import Correlated, Covariances, ErrorBars, Shape
 from wideberth.noise.sets import Sets
+from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.validation import check_per_sample
 
 #: The power of the length in −ln k, and the order of the norm, of each kernel.
 _KERNELS = {"rbf": 2, "laplacian": 1}
 #: Steps of the search for the worst move; the best of them counts (a choice).
 _STEPS = 12
+#: The least and the largest ln(γρᵒ) that are told from 0 and ∞: e^−exp(6.7) is 0.
+_POWERS = (-70.0, 6.7)
+_HALVINGS = 50
 
 
 @dataclass(frozen=True)
@@ -87,12 +96,23 @@ class Curve:
         length = np.asarray(length, dtype=np.float64)
         return np.sqrt(-2 * np.expm1(-self.gamma * length**self.order))
 
-    def length(self, moved):
-        """The ρ with R(ρ) = `moved`; infinite from √2 on."""
+    def fall(self, length, known: Known):
+        """How far f may fall, at most, within moves of this length; increases with it.
+
+        k(ρ)(f(x) − ‖∇f(x)‖ρ) is least at the length `turn`.
+        """
+        start, slope = known.start, known.slope
         with np.errstate(divide="ignore", invalid="ignore"):
-            power = -np.log1p(-0.5 * np.square(moved)) / self.gamma
-        power = np.where(np.asarray(moved) >= np.sqrt(2.0), np.inf, power)
-        return power ** (1 / self.order)
+            root = np.hypot(start, np.sqrt(2 / self.gamma) * slope)
+            ahead, behind = (start + root) / (2 * slope), slope / (root - start)
+            turn = np.where(start > 0, ahead, behind / self.gamma)
+        at = np.fmin(length, turn)
+        power = -self.gamma * at**self.order
+        near = np.exp(power) * slope * at - start * np.expm1(power)
+        left = gammainc(self.order, 2 * self.gamma * length**self.order)
+        return np.minimum(
+            near + known.rest * np.sqrt(left), known.norm * self.modulus(length)
+        ) * (1 + 1e-12)
 
     def extents(self, sets: Sets, linear) -> np.ndarray | float:
         """The longest move in front of the kernel of each set, or somewhat more."""
@@ -126,6 +146,24 @@ class Curve:
         weights = v * self.kernel(z[None])[0]
         return -2 * self.gamma * (weights @ apart)
 
+    def local(self, V: np.ndarray, Z) -> tuple[np.ndarray, np.ndarray]:
+        """f(z) and ∇f(z) of functions with the weights V on the landmarks."""
+        each = self.kernel(Z)[:, None] * V
+        start = each.sum(axis=2)
+        slope = np.zeros((*start.shape, Z.shape[1]))
+        if self.order == 2:
+            slope = (
+                2 * self.gamma * (each @ self.landmarks - start[..., None] * Z[:, None])
+            )
+        return start, slope
+
+    def local_rounding(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How far the numbers of `local` may be off, at any z (theory §19.4)."""
+        m, d = self.landmarks.shape
+        each = (m + 2 * d + 16) * np.finfo(float).eps * np.abs(V).sum(axis=1)
+        largest = np.sqrt(np.square(self.landmarks).sum(axis=1).max(initial=0.0))
+        return each, each * (4 * self.gamma * largest + 2 * np.sqrt(self.gamma))
+
     def norm(self, w: np.ndarray) -> float:
         """‖f‖ of the function with weights w on the features; never too small."""
         v = w @ self.matrix
@@ -152,6 +190,25 @@ def _refuse(name: str, why: str, way: str) -> NoReturn:
         f"'{name}' is a Nystroem step, behind which nothing can be certified: {why}. "
         f"{way}"
     )
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of functions f at samples; never in favour of a certificate."""
+
+    norm: np.ndarray  # ‖f‖
+    start: np.ndarray  # f(x), without b
+    slope: np.ndarray  # ‖∇f(x)‖
+    rest: np.ndarray  # ‖q‖
+
+    @classmethod
+    def of(cls, curve: Curve, norm, start, slope, off, slope_off) -> Known:
+        """From what was computed, and how far it may be off."""
+        least = np.maximum(np.abs(start) - off, 0.0) ** 2
+        least = least + np.maximum(slope - slope_off, 0.0) ** 2 / (2 * curve.gamma)
+        square = np.square(norm) * (1 + 8 * np.finfo(float).eps)
+        rest = np.sqrt(np.maximum(square - least, 0.0))
+        return cls(norm, start + off, slope + slope_off, rest)
 
 
 @dataclass(frozen=True)
@@ -219,17 +276,38 @@ class JudgedCurve(Judged):
         return self.front.curve.extents(self.noise, self.front.linear)
 
     def _moved(self, radii) -> np.ndarray:
-        """How far the features may move; the rows before and behind are rounded."""
-        return self.front.curve.modulus(radii * self._extents() + 2 * self.blur)
+        """How far rows may move in front of the kernel; both ends are rounded."""
+        lengths = radii * self._extents() + 2 * self.blur
+        return np.broadcast_to(lengths, len(self.values))
 
     def half_widths(self, radii) -> np.ndarray:
         """How far a prediction may move within the sets, at most."""
         curve, (w,) = self.front.curve, self.coef
-        return curve.norm(w) * self._moved(radii) + 2 * curve.rounding(w)
+        V = (w @ curve.matrix)[None]
+        (off,), (slope_off,) = curve.local_rounding(V)
+        norm, moved = curve.norm(w), self._moved(radii)
+        widths = np.zeros(len(self.values))
+        for rows in self._blocks(V):
+            start, slope = curve.local(V, self.rows[rows])
+            start, slope = start[:, 0], np.linalg.norm(slope[:, 0], axis=1)
+            for sign in (1, -1):
+                known = Known.of(curve, norm, sign * start, slope, off, slope_off)
+                widths[rows] = np.maximum(widths[rows], curve.fall(moved[rows], known))
+        return widths + 2 * curve.rounding(w)
 
-    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """‖f_p − f_k‖ and the rounding of f_p − f_k, of all pairs of classes."""
-        _, coef = certify.every_class(self.values, self.coef)
+    def _blocks(self, V: np.ndarray) -> list[slice]:
+        """Blocks of rows whose gradients fit into memory together."""
+        size = max(
+            CACHED_ENTRIES // (len(V) * sum(self.front.curve.landmarks.shape)), 1
+        )
+        return [slice(k, k + size) for k in range(0, len(self.rows), size)]
+
+    def _leads(self, classes: np.ndarray) -> tuple[np.ndarray, Known]:
+        """f_p − f_k for p = `classes` and all k ≠ p, and what is known of it.
+
+        What rounding leaves open of predictions is taken off; `inf` where k = p.
+        """
+        values, coef = certify.every_class(self.values, self.coef)
         n, curve = len(coef), self.front.curve
         norms, open_parts = np.zeros((n, n)), np.zeros((n, n))
         for p in range(n):
@@ -238,39 +316,55 @@ class JudgedCurve(Judged):
                 norms[p, k] = norms[k, p] = curve.norm(w)
                 each = curve.rounding(coef[p]) + curve.rounding(coef[k])
                 open_parts[p, k] = open_parts[k, p] = 2 * each
-        return norms, open_parts
-
-    def _lead(self, classes: np.ndarray) -> np.ndarray:
-        """f_p − f_k for p = `classes` and all k; less what subtraction rounds off."""
-        values, _ = certify.every_class(self.values, self.coef)
         own = np.take_along_axis(values, classes[:, None], 1)
         eps = np.finfo(np.float64).eps
-        return own - values - 2 * eps * (np.abs(own) + np.abs(values))
+        lead = own - values - 2 * eps * (np.abs(own) + np.abs(values))
+        lead -= open_parts[classes]
+        np.put_along_axis(lead, classes[:, None], np.inf, 1)
+        V = coef @ curve.matrix
+        starts, slopes = np.zeros_like(values), np.zeros_like(values)
+        for rows in self._blocks(V):
+            start, slope = curve.local(V, self.rows[rows])
+            first = np.arange(len(start)), classes[rows]
+            starts[rows] = start[first][:, None] - start
+            slopes[rows] = np.linalg.norm(slope[first][:, None] - slope, axis=2)
+        off, slope_off = (
+            each[classes][:, None] + each for each in curve.local_rounding(V)
+        )
+        return lead, Known.of(curve, norms[classes], starts, slopes, off, slope_off)
 
     def certified_radius(self) -> np.ndarray:
-        """A size of moves below which no prediction changes; see the head."""
-        norms, open_parts = self._pairs()
+        """A size of moves below which no prediction changes; see the head.
+
+        By bisection of ln(γρᵒ), o = 2 or 1, which decides within 1e-13.
+        """
         winner = certify.every_class(self.values, self.coef)[0].argmax(axis=1)
-        lead = np.maximum(self._lead(winner) - open_parts[winner], 0.0)
-        own = np.arange(lead.shape[1]) == winner[:, None]
-        flat = np.where((lead > 0) | own, np.inf, 0.0)
-        moved = np.divide(lead, norms[winner], out=flat, where=norms[winner] > 0)
-        moved[own] = np.inf
-        least = moved.min(axis=1) * (1 - 1e-12)  # for what rounding leaves open of it
-        length = np.maximum(self.front.curve.length(least) - 2 * self.blur, 0.0)
-        extents = np.broadcast_to(self._extents(), length.shape)
-        still = np.where(length > 0, np.inf, 0.0)  # noise that moves nothing
-        return np.divide(length, extents, out=still, where=extents > 0)
+        curve, (lead, known) = self.front.curve, self._leads(winner)
+
+        def length(power):
+            return (np.exp(power) / curve.gamma) ** (1 / curve.order)
+
+        def kept(power):
+            return np.all(lead > curve.fall(length(power)[:, None], known), axis=1)
+
+        low, high = (np.full(len(lead), end) for end in _POWERS)
+        none, always = ~kept(low), kept(high)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            holds = kept(middle)
+            low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+        lengths = np.where(none, 0.0, np.where(always, np.inf, length(low)))
+        lengths = np.maximum(lengths - 2 * self.blur, 0.0)
+        extents = np.broadcast_to(self._extents(), lengths.shape)
+        still = np.where(lengths > 0, np.inf, 0.0)  # noise that moves nothing
+        return np.divide(lengths, extents, out=still, where=extents > 0)
 
     def robust_correct(self, labels: np.ndarray, radii) -> np.ndarray:
         """Whether every move within the radii is proven to leave the label right."""
         radii = check_per_sample(radii, len(labels), "radius")
-        norms, open_parts = self._pairs()
-        lead = self._lead(labels)
+        lead, known = self._leads(labels)
         moved = self._moved(radii) * (1 + 1e-12)
-        lead -= norms[labels] * moved[:, None] + open_parts[labels]
-        np.put_along_axis(lead, labels[:, None], np.inf, 1)
-        return np.all(lead > 0, axis=1)
+        return np.all(lead > self.front.curve.fall(moved[:, None], known), axis=1)
 
     def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
         """A move of each sample that favours some wrong class, found by search.
@@ -280,9 +374,8 @@ class JudgedCurve(Judged):
         """
         radii = check_per_sample(radii, len(labels), "radius")
         _, coef = certify.every_class(self.values, self.coef)
-        lead, (norms, _) = self._lead(labels), self._pairs()
-        lead = np.divide(lead, norms[labels], where=norms[labels] > 0, out=lead)
-        np.put_along_axis(lead, labels[:, None], np.inf, 1)
+        lead, known = self._leads(labels)
+        lead = np.divide(lead, known.norm, where=known.norm > 0, out=lead)
         rival = lead.argmin(axis=1)
         weights = (coef[rival] - coef[labels]) @ self.front.curve.matrix
         moves = [
