@@ -3,7 +3,6 @@ import os
 # Before SciPy is loaded: scikit-learn's array API checks ask for it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
@@ -24,27 +23,6 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate],
 )
 settings.load_profile("shared machine")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_chance():
-    """Solvers that are given no seed draw the same numbers in every run."""
-    from wideberth.solvers.base import Random
-
-    given = Random.__init__
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            Random,
-            "__init__",
-            lambda self, seed=None: given(self, 0 if seed is None else seed),
-        )
-        yield
-
-
-@pytest.fixture(autouse=True)
-def no_chance_in_numpy():
-    """Nor do estimators, which take a seed from NumPy's own generator."""
-    np.random.seed(0)  # noqa: NPY002
 
 
 @pytest.fixture(scope="session")

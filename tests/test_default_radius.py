@@ -4,7 +4,6 @@ It is 1 where the user states scales, 0 for a norm without scales, and 0 for the
 covariances that `TrueFeatures` hands on. Radii of a search are factors on the scales.
 """
 
-import inspect
 import json
 
 import numpy as np
@@ -122,14 +121,6 @@ def by_pipeline(stated):
     return model.fit(X, Y, **beside)[-1].radius_
 
 
-def by_search_in_a_pipeline(stated):
-    said, beside = split(stated)
-    search = RobustLinearSVCCV([1.0], **said, cv=2)
-    model = make_robust_pipeline(StandardScaler(), search)
-    beside = {f"robustlinearsvccv__{name}": value for name, value in beside.items()}
-    return model.fit(X, Y, **beside)[-1].best_estimator_.radius_
-
-
 TRAINERS = [
     by_solve,
     by_problem,
@@ -137,7 +128,6 @@ TRAINERS = [
     by_classifier,
     by_search,
     by_pipeline,
-    by_search_in_a_pipeline,
 ]
 #: All pairs, but that a `Problem` takes a covariance in its principal axes only.
 TABLE = [
@@ -226,17 +216,6 @@ def test_behind_true_features_it_is_the_model_of_measured_svc():
     stated.fit(values, y, robustlinearsvc__X_err=errors)
     assert stated[-1].radius_ == 0.5
     assert not np.allclose(stated[-1].coef_, short.coef_, rtol=0.05)
-
-
-def test_a_search_behind_true_features_tries_0_by_default():
-    values, y, errors = measured(100)
-    search = RobustLinearSVCCV([0.1, 1.0], cv=2)
-    model = make_robust_pipeline(StandardScaler(), TrueFeatures(), search)
-    model.fit(values, y, robustlinearsvccv__X_err=errors)
-    assert model[-1].radii_.tolist() == [0]
-    assert 0 in inspect.signature(MeasuredSVC).parameters["radii"].default
-    chosen = MeasuredSVC(radius=1.0).fit(values, y, X_err=errors)
-    assert chosen.radius_ == chosen.pipeline_[-1].radius_ == 1
 
 
 # -- searches --------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Cause trouble, and see that nothing is lost; `make faults` runs all of it.
 
-Interrupts at random (seeded) moments, files that may not grow, read-only and missing
-homes, processes and threads. Prints what was tried and found; the
+Interrupts at random (seeded) moments, read-only and missing homes, processes and
+threads. Prints what was tried and found; the
 exit code is 1 if anything was violated. What cannot be done here (mounting needs root
 on Linux) is said, not passed over.
 """

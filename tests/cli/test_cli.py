@@ -632,20 +632,6 @@ def test_help_tells_what_a_command_is_for(command):
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
-    [
-        ("--C auto", "choosing among several values"),
-        ("--report r.html", "--report"),
-        ("--standardize", "--standardize"),
-    ],
-)
-def test_what_needs_the_whole_table_is_refused_with_memory(option, told, capsys):
-    with pytest.raises(SystemExit):
-        main(["fit", "t.parquet", "--target", "y", "--memory", "1GB", *option.split()])
-    assert f"{told} needs the whole table" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     "words", ["--standardize --radius 0.1", "--radius 0.1", "--model measured"]
 )
 def test_a_loaded_model_takes_frames_by_the_names_of_their_columns(tmp_path, words):

@@ -11,7 +11,6 @@ import pytest
 import wideberth
 from commands import as_csv, two_classes
 from trouble import crowds, disks, interrupts
-from wideberth import NullModelWarning, RobustLinearSVCCV
 from wideberth.cli import main
 from wideberth.data.files import uninterrupted, write_atomically
 from wideberth_paper.store import Store
@@ -171,8 +170,3 @@ def test_the_library_leaves_the_filters_of_warnings_alone():
     }
     alone = {name for name in users if not name.startswith(("cli/", "paper/"))}
     assert alone == {"problem/arrays.py"}
-
-
-def test_a_search_reports_what_its_chosen_model_warns_of():
-    with pytest.warns(NullModelWarning):
-        RobustLinearSVCCV(Cs=[1.0], radii=[1e6], cv=2).fit(X, Y)

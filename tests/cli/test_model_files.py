@@ -549,7 +549,9 @@ BAD = {
 def test_files_that_are_not_ours_are_refused_in_a_sentence(whole, tmp_path, name):
     change, said = BAD[name]
     parts = members(whole)
-    assert refusal(packed(parts), tmp_path) is None
+    climbing = parts | {"../climbed.npy": b"x"}  # nothing is ever unpacked to disk
+    assert refusal(packed(climbing), tmp_path) is None
+    assert not (tmp_path.parent / "climbed.npy").exists()
     assert re.search(said, refusal(packed(change(parts)), tmp_path))
 
 

@@ -110,28 +110,6 @@ def test_radii_per_sample_and_per_class_count_errors():
     )
 
 
-def test_errors_that_are_products_are_a_shape_and_radii():
-    rho, tau = RNG.uniform(0, 1, size=N), np.array([0.2, 1.0, 0.5])
-    bars = RobustLinearSVC(tol=1e-8).fit(X, Y, X_err=np.outer(rho, tau))
-    shape = RobustLinearSVC(noise=tau, tol=1e-8).fit(X, Y, radius=rho)
-    np.testing.assert_allclose(bars.coef_, shape.coef_, atol=1e-4)
-    np.testing.assert_allclose(bars.objective_, shape.objective_, rtol=1e-7)
-    found = bars.certified_radius(X, X_err=np.outer(np.ones(N), tau))
-    alike = RobustLinearSVC(noise=tau).fit(X, Y)
-    alike.coef_, alike.intercept_ = bars.coef_, bars.intercept_
-    np.testing.assert_allclose(found, alike.certified_radius(X))
-
-
-@each_kind
-def test_more_classes_are_one_problem_each(kind):
-    model, errors = fitted(kind, Y3, tol=1e-8, n_jobs=2)
-    assert model.coef_.shape == (3, D)
-    for k, label in enumerate("abc"):
-        options = {"X_err": errors, "error_shape": KINDS[kind][1], "tol": 1e-8}
-        binary = solve(data_of(kind), np.where(label == Y3, 1, -1), **options)
-        np.testing.assert_allclose(model.coef_[k], binary.w, atol=1e-5)
-
-
 def test_what_a_fit_leaves_goes_on_working():
     model = RobustLinearSVC().fit(X, Y, X_err=E)
     assert model.fit(X, Y, X_err=E).converged_.all()
@@ -363,16 +341,6 @@ def test_errors_are_routed_through_pipelines_and_searches(kind, asked):
             [1.0], [1.0], error_shape=shape, cv=cv, tol=1e-7, scoring=robust_scorer(1.0)
         ).fit(frame, Y, X_err=errors)
         np.testing.assert_allclose(own.scores_, expected.scores_)
-
-
-def test_a_search_of_pairs_has_scorers_see_the_middles():
-    with sklearn.config_context(enable_metadata_routing=True):
-        options = {"error_shape": "box", "cv": 3, "tol": 1e-7}
-        search = RobustLinearSVCCV([1.0], scoring=RobustScorer(), **options)
-        search.fit(X, Y, X_err=(E, UP))
-        by_radius = RobustLinearSVCCV([1.0], scoring=robust_scorer(1.0), **options)
-        by_radius.fit(X, Y, X_err=(E, UP))
-    np.testing.assert_allclose(search.scores_, by_radius.scores_)
 
 
 # -- pipelines in raw units ------------------------------------------------------------

@@ -1,6 +1,7 @@
 """`RobustKernelSVC`: the short spelling of a kernel step and a robust classifier."""
 
 import pickle
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_moons
 from sklearn.kernel_approximation import Nystroem
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -19,8 +20,9 @@ from wideberth import (
     RobustLinearSVC,
     TrueFeatures,
     make_robust_pipeline,
+    robust_scorer,
 )
-from wideberth.estimators.kernel_svc import draw_landmarks
+from wideberth.estimators.kernel_svc import landmark_order
 
 
 @pytest.fixture(scope="module")
@@ -123,13 +125,64 @@ def test_samples_of_weight_zero_might_as_well_be_absent(moons):
     )
 
 
-def test_landmarks_differ_and_fewer_are_a_part_of_more():
-    X = np.random.default_rng(0).integers(0, 6, size=(500, 2)).astype(float)
-    few, more, every = (draw_landmarks(X, m, 0) for m in (5, 20, 400))
-    assert len(few) == 5
-    assert len(more) == 20
-    assert len(every) == 36  # that is all there are
-    assert {*map(tuple, few)} < {*map(tuple, more)} < {*map(tuple, every)}
+def test_landmarks_differ_and_lie_apart():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, size=(500, 2)).astype(float)
+    rows = [*landmark_order(X + 1e3, 0.5, 0)]
+    assert len({*map(tuple, X[rows])}) == len(rows) == 36  # that is all there are
+    clusters = (
+        rng.normal(scale=1e-3, size=(400, 2)) + 10 * (np.arange(400) % 20 > 18)[:, None]
+    )
+    first = [*islice(landmark_order(clusters, 1.0, 0), 2)]
+    assert np.ptp(clusters[first, 0]) > 5  # the small cluster has one, too
+
+
+def test_more_landmarks_are_taken_where_they_explain_more(moons):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(900, 2))
+    simple = RobustKernelSVC(10.0, gamma=30.0).fit(X, X[:, 0] > 0)
+    board = np.floor(6 * X).sum(axis=1) % 2
+    harder = RobustKernelSVC(10.0, gamma=30.0).fit(X, board)
+    assert simple.n_components_ == 128
+    assert harder.n_components_ > 128
+    few = RobustKernelSVC(10.0, gamma=30.0, n_components=128).fit(X, board)
+    new = rng.uniform(-1, 1, size=(2000, 2))
+    truth = np.floor(6 * new).sum(axis=1) % 2
+    assert harder.score(new, truth) > few.score(new, truth)
+
+
+@pytest.mark.filterwarnings("ignore::wideberth.NullModelWarning")
+@pytest.mark.parametrize("scoring", [None, robust_scorer(0.1), "roc_auc"])
+def test_a_list_is_searched_as_by_scikit_learn(moons, scoring):
+    X, y = moons
+    grid = {"C": [0.1, 10.0], "gamma": ["scale", 5.0], "radius": [0.0, 0.05]}
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    options = {"n_components": 40, "scoring": scoring, "cv": cv}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("wideberth.estimators.kernel_svc._CHOICE_TOL", 1e-6)
+        model = RobustKernelSVC(**grid, **options, tol=1e-6).fit(X, y)
+    alone = RobustKernelSVC(n_components=40, tol=1e-6)
+    search = GridSearchCV(alone, grid, cv=cv, scoring=scoring).fit(X, y)
+    parts = [search.cv_results_[f"split{k}_test_score"] for k in range(3)]
+    scores = np.stack(parts, axis=-1).reshape(2, 2, 2, 3)
+    np.testing.assert_allclose(model.cv_scores_, scores, atol=1e-9)
+    best = search.best_params_
+    assert (model.C_, model.radius_) == (best["C"], best["radius"])
+    assert model.gamma_ == search.best_estimator_.gamma_
+    np.testing.assert_allclose(
+        model.decision_function(X), search.decision_function(X), atol=1e-4
+    )
+
+
+def test_radii_are_chosen_beside_error_bars(moons):
+    X, y = moons
+    E = np.random.default_rng(0).uniform(0.01, 0.15, X.shape)
+    model = RobustKernelSVC([0.1, 10.0], [0.0, 1.0], scoring=robust_scorer(1.0), cv=3)
+    model.fit(X, y, X_err=E)
+    assert model.cv_scores_.shape == (2, 1, 2, 3)
+    assert model.robust_score(X, y, 1.0, X_err=E) > 0.6
+    with pytest.raises(ValueError, match="radius is given to fit"):
+        model.fit(X, y, radius=0.1)
 
 
 @pytest.mark.filterwarnings("ignore::wideberth.NullModelWarning")
@@ -152,6 +205,9 @@ def test_copies_and_searches_of_scikit_learn_take_it(moons):
         ({"gamma": "auto"}, "gamma='auto'"),
         ({"gamma": 0.0}, "gamma=0"),
         ({"n_components": 0}, "n_components=0"),
+        ({"n_components": "many"}, "n_components='many'"),
+        ({"C": []}, "a value to choose from"),
+        ({"C": [1.0, -1.0]}, "C=-1.0"),
         ({"radius": -1.0}, "radius"),
         ({"solver_options": {"speed": 1}}, "speed"),
     ],

@@ -42,18 +42,6 @@ def assert_same(one, two):
         )
 
 
-@pytest.mark.parametrize("n_components", ["auto", "per_class", 1])
-def test_chunks_are_the_same_as_memory(n_components):
-    X, errors, y = simulated()
-    model = TrueFeatures(n_components, random_state=0)
-    memory = model.fit(X, y, X_err=errors)
-    found = TrueFeatures(n_components, random_state=0).fit(chunks(X, errors, y))
-    assert_same(found, memory)
-    np.testing.assert_allclose(
-        found.transform(X[:50], errors[:50]), memory.transform(X[:50], errors[:50])
-    )
-
-
 def test_chunks_need_no_labels_and_no_more_rows_than_a_sample():
     X, errors, _ = simulated(500)
     memory = TrueFeatures().fit(X, X_err=errors)

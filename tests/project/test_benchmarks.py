@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks import guard
-from benchmarks.bench.cell import chosen
 from benchmarks.bench.plan import PLANS
 from benchmarks.bench.records import COMPLETE, Records, summaries
 from benchmarks.bench.reference import suboptimality
 from benchmarks.bench.settings import plugin, plugins
-from benchmarks.bench.show import cell_text, fill
+from benchmarks.bench.show import cell_text
 from benchmarks.tasks import Case
 from wideberth import solve
 
@@ -71,11 +70,6 @@ def test_processes_that_share_a_run_do_all_of_it_once(plan):
         assert len(owners) == 1
 
 
-def test_the_loosest_tolerance_that_reaches_a_target_counts():
-    rungs = [("a", 1.0, 0.5), ("b", 2.0, 5e-3), ("c", 3.0, 2e-3), ("d", 4.0, 5e-5)]
-    assert chosen(rungs, (1e-2, 1e-4, 1e-6)) == {1e-2: "b", 1e-4: "d"}
-
-
 def test_ratios_are_peer_over_ours(tmp_path):
     records = Records(tmp_path / "runs.csv")
     common = {"task": "fit", "data": "spambase", "C": 1, "radius": 0, "tol": 1}
@@ -88,16 +82,6 @@ def test_ratios_are_peer_over_ours(tmp_path):
     assert cell_text(peer, ours, 1e-4) == "3.5×"
     assert cell_text(ours, ours, 1e-4) == "2.00 s"
     assert cell_text(peer, ours, 1e-6) == "off 1e-05"
-
-
-def test_the_table_replaces_what_is_between_the_markers_of_the_readme():
-    readme = (ROOT / "README.md").read_text()
-    once = fill(readme, "| a | table |")
-    assert fill(once, "| a | table |") == once
-    assert "| a | table |" in once
-    assert once.startswith(readme[:500])
-    with pytest.raises(ValueError, match="to write the table between"):
-        fill("no markers here", "| a | table |")
 
 
 # -- the solvers -----------------------------------------------------------------------

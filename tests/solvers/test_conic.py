@@ -1,11 +1,7 @@
-import numpy as np
 import pytest
 from hypothesis import given, settings
-from sklearn.svm import SVC, LinearSVC
 
 from problems import INTERCEPTS, PENALISED_SHAPES, SHAPES, make_problem, problems
-from wideberth.datasets import load_breast_cancer, paper_preprocess
-from wideberth.problem import Problem
 from wideberth.solvers.conic import PAPER_OPTIONS, solve_conic
 
 
@@ -48,28 +44,3 @@ def test_paper_options_run_on_scs():
 def test_unknown_backend_is_named():
     with pytest.raises(ValueError, match="backend='mosek'"):
         solve_conic(make_problem(0), backend="mosek")
-
-
-@pytest.mark.parametrize("C", [0.1, 10.0])
-def test_radius_zero_with_a_free_intercept_is_the_svc_of_scikit_learn(C):
-    X, y = load_breast_cancer()
-    X = paper_preprocess("breast_cancer", X)
-    problem = Problem.from_data(X, y, C=C, intercept=0.0)
-    peer = SVC(kernel="linear", C=C, tol=1e-9).fit(X, y)
-    # libsvm keeps its kernel in float32, so its dual is exact and its coef_ less so.
-    alpha = np.zeros(len(y))
-    alpha[peer.support_] = np.abs(peer.dual_coef_[0])
-    theirs = problem.dual_at(alpha).value
-    ours = solve_conic(problem).certificate
-    assert theirs == pytest.approx(ours.primal, rel=1e-6)
-
-
-@pytest.mark.parametrize("C", [0.1, 10.0])
-def test_radius_zero_with_unit_penalty_is_the_linear_svc_of_scikit_learn(C):
-    X, y = load_breast_cancer()
-    X = paper_preprocess("breast_cancer", X)
-    problem = Problem.from_data(X, y, C=C, intercept=1.0)
-    peer = LinearSVC(loss="hinge", C=C, tol=1e-10, max_iter=2_000_000).fit(X, y)
-    theirs = problem.at(peer.coef_[0], peer.intercept_[0]).value
-    ours = solve_conic(problem).certificate
-    assert theirs == pytest.approx(ours.primal, rel=1e-6)

@@ -1,17 +1,38 @@
-"""`RobustKernelSVC`: a curved boundary with certificates, in one estimator."""
+"""`RobustKernelSVC`: a curved boundary with certificates, in one estimator.
+
+Landmarks are drawn by k-means++ behind the kernel: the first at random, each of the
+others with a probability proportional to its squared distance from the nearest one
+before it, which is R²(ρ) = 2 − 2k(ρ) there (theory §19). Their number is settled by
+ridge regression of the labels on the features, whose cross-validated error takes one
+product ZᵀZ: the number doubles while that error falls much.
+
+For a choice of C, γ and radius the features are made once for each γ and fold, with
+landmarks of the part to train on; models follow a path along C and radii.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from wideberth.data.opening import errors_in_memory, is_scaled
-from wideberth.estimators.curved import Curve, JudgedCurve
+from wideberth.estimators.curved import Curve, CurvedFront, JudgedCurve
+from wideberth.estimators.cv import RobustLinearSVCCV
+from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.linear import LinearClassifier
 from wideberth.estimators.pipeline import RobustPipeline, fit_curved
+from wideberth.estimators.scoring import RobustScorer
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training import (
     SolverOptions,
@@ -21,12 +42,36 @@ from wideberth.estimators.training import (
     remedy_for_gaps,
 )
 from wideberth.noise import as_shape
-from wideberth.problem.arrays import is_foreign
-from wideberth.problem.validation import check_number, short
+from wideberth.problem.arrays import is_foreign, quietly
+from wideberth.problem.validation import (
+    check_jobs,
+    check_number,
+    radius_or_default,
+    short,
+)
 
 #: Entries of the kernel between rows and landmarks that are computed at a time, 32 MB
 #: of them (a choice).
 _ENTRIES = 1 << 22
+#: Rows among which landmarks are drawn, and by which their number is settled (with
+#: 20 000 that takes as long as the choice of C, `make bench-curved`).
+_ROWS = 5_000
+#: The first number of landmarks, and the most (a choice).
+_FIRST, _MOST = 128, 1_024
+#: The part of the variance of the labels that twice as many landmarks must explain
+#: besides: below it an exact machine is at most half a point better on the tables of
+#: `make bench-curved`.
+_GAIN = 0.015
+#: Folds and penalties of that regression; 1/penalty is about what C is to the hinge.
+_FOLDS = 3
+_PENALTIES = (0.01, 0.1, 1.0, 10.0)
+#: Rows that are left out in all where nobody says on which folds to choose (a choice).
+_LEFT_OUT = 2_000
+#: Relative gap of the models that C, gamma and radius are chosen from: smaller ones
+#: change scores by a tenth of a point, and take twice as long (`make bench-curved`).
+_CHOICE_TOL = 1e-2
+#: Rows with 1 − k below this count as equal (that of the eigenvalues in `Nystroem`).
+_EQUAL = 1e-12
 
 
 class RobustKernelSVC(LinearClassifier):
@@ -44,18 +89,34 @@ class RobustKernelSVC(LinearClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight of the losses; smaller values regularise more.
-    radius : float or dict, default=None
+    C : float or list, default=1.0
+        Weight of the losses; smaller values regularise more. Of a list, here and in
+        `radius` and `gamma`, the best is chosen by cross-validation.
+    radius : float, dict or list, default=None
         How far a sample may be off, as for `RobustLinearSVC`, in units of X.
-    gamma : float or "scale", default="scale"
+    gamma : float, "scale" or list, default="scale"
         γ, how quickly the kernel falls with the distance. "scale" is 1 over the number
         of features times the variance of X, as for `sklearn.svm.SVC`.
-    n_components : int, default=300
-        How many landmarks, drawn evenly among the rows that differ; all of them where
-        there are fewer.
-    noise, error_shape, class_weight, tol, n_jobs
+    n_components : int or "auto", default="auto"
+        How many landmarks. "auto" begins with 128 and doubles their number, to 1024 at
+        most, while each doubling explains 1.5 % more of the variance of the labels: in
+        ridge regression on the features, cross-validated on at most 5000 rows, with
+        the best of four penalties. Landmarks are drawn among these rows by k-means++
+        behind the kernel: each with a probability proportional to its squared distance
+        there from the nearest one before it. Rows that are equal count once; where
+        fewer differ all of them are landmarks.
+    noise, error_shape, class_weight
         As for `RobustLinearSVC`.
+    cv : int, splitter or iterable, default=None
+        Folds for the choice, as in `GridSearchCV`. None is five stratified folds of
+        shuffled rows, the first of them until 2000 rows have been left out together.
+    scoring : str or callable, default=None
+        What the choice goes by, as for `RobustLinearSVCCV`; None is accuracy. It is
+        called with the features of the kernel in place of X.
+    tol : float, default=1e-4
+        As for `RobustLinearSVC`. Models that are only compared meet 0.01.
+    n_jobs : int, default=None
+        Folds of the choice worked on at a time; without a choice binary problems.
     solver_options : dict, default=None
         As for `RobustLinearSVC`; "random_state" also says which rows are landmarks.
 
@@ -64,8 +125,10 @@ class RobustKernelSVC(LinearClassifier):
     classes_ : array of shape (n_classes,)
     pipeline_ : RobustPipeline
         The fitted `Nystroem` and `RobustLinearSVC`.
-    gamma_ : float
-        γ of the kernel.
+    C_, gamma_ : float
+        C and γ of the model, the chosen ones of a list.
+    cv_scores_ : array of shape (n_Cs, n_gammas, n_radii, n_splits) or None
+        Scores on the parts left out, where there was a choice.
     n_components_ : int
         The number of landmarks.
     coef_ : array of shape (1, n_components_) or (n_classes, n_components_)
@@ -106,10 +169,12 @@ class RobustKernelSVC(LinearClassifier):
         radius=None,
         *,
         gamma="scale",
-        n_components=300,
+        n_components="auto",
         noise="l2",
         error_shape="ellipsoid",
         class_weight=None,
+        cv=None,
+        scoring=None,
         tol=1e-4,
         n_jobs=None,
         solver_options=None,
@@ -121,6 +186,8 @@ class RobustKernelSVC(LinearClassifier):
         self.noise = noise
         self.error_shape = error_shape
         self.class_weight = class_weight
+        self.cv = cv
+        self.scoring = scoring
         self.tol = tol
         self.n_jobs = n_jobs
         self.solver_options = solver_options
@@ -141,6 +208,31 @@ class RobustKernelSVC(LinearClassifier):
         return self._fit_or_stay(X, y, sample_weight, radius, X_err)
 
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
+        data = self._samples(X, y, sample_weight, radius, X_err)
+        (seed,) = self._options.seeds(1)
+        Cs, gammas, radii = map(_candidates, (self.C, self.gamma, self.radius))
+        if radius is not None and len(radii) > 1:
+            raise ValueError(
+                "radius is given to fit, and the parameter radius has several values "
+                "to choose from. Give one of the two."
+            )
+        if radius is not None:
+            radii = [data.radius]
+        for C in Cs:
+            check_number(C, "C", positive=True)
+        sizes = [self._size(data, gamma, seed) for gamma in gammas]
+        best, shape = (0, 0, 0), (len(Cs), len(gammas), len(radii))
+        self.cv_scores_: np.ndarray | None = None
+        if max(shape) > 1:
+            grid = Cs, list(zip(gammas, sizes, strict=True)), radii
+            best = self._choose(data, grid, seed)
+        self.C_ = float(Cs[best[0]])
+        step = kernel_step(data, gammas[best[1]], sizes[best[1]], seed)
+        self._train(data, step, radii[best[2]])
+        return []
+
+    def _samples(self, X, y, sample_weight, radius, X_err) -> TrainingRows:
+        """The samples to train on, in float64; what is wrong with them is refused."""
         _refuse_sparse(X)
         if not is_foreign(X) and is_scaled(X, y):
             raise ValueError(
@@ -150,15 +242,27 @@ class RobustKernelSVC(LinearClassifier):
         X, y, bars = read_measured(self, X, y, X_err)
         how = {"bars": bars, "class_weight": self.class_weight}
         X = X.astype(np.float64, copy=False)
-        data = TrainingRows.of(X, y, sample_weight, **how)
+        data = TrainingRows.of(X, y, sample_weight, radius, **how)
         self.classes_, self.noise_ = data.classes, self._noise()
-        step = self._kernel(data)
-        Z, d = features(step, data.X), data.X.shape[1]
-        sets = as_shape(self.noise_, d) if bars is None else bars
+        return data
+
+    def _size(self, data: TrainingRows, gamma, seed: int) -> int:
+        """How many landmarks to draw."""
+        m = self.n_components
+        if not isinstance(m, str):
+            return int(check_number(m, "n_components", whole=True))
+        if m != "auto":
+            raise ValueError(
+                f"n_components={short(m)} must be a whole number ≥ 1, or 'auto'."
+            )
+        return settled_size(data, read_gamma(gamma, data), seed)
+
+    def _train(self, data: TrainingRows, step: Nystroem, radius) -> None:
+        """Fit the classifier behind the kernel; what it keeps is kept here too."""
         classifier = RobustLinearSVC(
-            self.C,
-            self.radius,
-            noise=self.noise if bars is not None else self.noise_,
+            self.C_,
+            radius if np.ndim(radius) == 0 else None,
+            noise=self.noise if self._trained_with_errors else self.noise_,
             error_shape=self.error_shape,
             class_weight=self.class_weight,
             tol=self.tol,
@@ -166,27 +270,100 @@ class RobustKernelSVC(LinearClassifier):
             solver_options=self.solver_options,
         )
         own = {"sample_weight": data.weight, "radius": radius}
-        linear = sp.eye_array(d, format="csr")
-        curve = Curve.of("nystroem", step)
-        front = fit_curved(curve, linear, sets, classifier, Z, y, own)
+        sets, curve = self._sets(data), Curve.of("nystroem", step)
+        linear = sp.eye_array(data.X.shape[1], format="csr")
+        Z = features(step, data.X)
+        with config_context(enable_metadata_routing=False):
+            front = fit_curved(curve, linear, sets, classifier, Z, data.y, own)
         self.pipeline_ = RobustPipeline.behind(step, classifier, front, self.noise_)
-        self.curved_ = front
+        self.curved_, self.radius_ = front, front.radius
         self.gamma_, self.n_components_ = curve.gamma, len(curve.landmarks)
-        of_features = ("noise_", "error_shape_", "n_features_in_")
+        of_features = ("noise_", "error_shape_", "n_features_in_", "radius_")
         for name, value in vars(classifier).items():
             if name.endswith("_") and name not in of_features:
                 setattr(self, name, value)
-        self.radius_ = front.radius
-        return []
 
-    def _kernel(self, data: TrainingRows) -> Nystroem:
-        """The fitted kernel step on landmarks among samples of positive weight."""
-        m = int(check_number(self.n_components, "n_components", whole=True))
-        (seed,) = self._options.seeds(1)
-        gamma = read_gamma(self.gamma, data)
-        landmarks = draw_landmarks(data.X[data.weight > 0], m, seed)
-        m = len(landmarks)
-        return Nystroem(gamma=gamma, n_components=m, random_state=seed).fit(landmarks)
+    def _sets(self, data: TrainingRows):
+        """How far samples may move."""
+        if data.bars is not None:
+            return data.bars
+        return as_shape(self.noise_, data.X.shape[1])
+
+    # -- the choice --------------------------------------------------------------------
+
+    def _choose(self, data: TrainingRows, grid: tuple, seed: int) -> tuple:
+        """Where in the grid the best of all is; of equals the first."""
+        check_jobs(self.n_jobs)
+        splitter, most = self.cv, None
+        if splitter is None:
+            splitter = StratifiedKFold(5, shuffle=True, random_state=seed)
+            most = -(-5 * _LEFT_OUT // data.n)
+        splitter = check_cv(splitter, data.y, classifier=True)
+        splits = islice(splitter.split(data.X, data.y), most)
+        work = partial(self._scores, data, grid, seed)
+        with quietly(), config_context(enable_metadata_routing=False):
+            found = run_folds(work, splits, n_jobs=self.n_jobs)
+        scores = np.stack(found, axis=-1)
+        self.cv_scores_ = scores
+        means = np.nan_to_num(scores.mean(axis=-1), nan=-np.inf)
+        return tuple(map(int, np.unravel_index(means.argmax(), means.shape)))
+
+    def _scores(self, data: TrainingRows, grid, seed: int, split: Split) -> np.ndarray:
+        """Scores on the part left out, of shape (n_Cs, n_gammas, n_radii)."""
+        parts = data.take(split.train), data.take(split.test)
+        Cs, kernels, radii = grid
+        found = []
+        for gamma, m in kernels:
+            step = kernel_step(parts[0], gamma, m, seed)
+            found.append(self._scores_along(parts, step, Cs, radii))
+        return np.stack(found, axis=1)
+
+    def _scores_along(self, parts: tuple, step: Nystroem, Cs, radii) -> np.ndarray:
+        """Scores of one kernel, of shape (n_Cs, n_radii).
+
+        Where all samples may move as far, models follow one path along C and radii,
+        elsewhere one along C for each radius.
+        """
+        part, rest = parts
+        linear = sp.eye_array(part.X.shape[1], format="csr")
+        curve = Curve.of("nystroem", step)
+        front = CurvedFront(curve, linear, None, self.error_shape_)
+
+        def moved(rows, radius):
+            radius = radius if rows.radius is None else rows.radius
+            radius = radius_or_default(radius, self.noise, rows.bars)
+            return front.trained_radius(radius, rows.y, self._sets(rows), rows.n)
+
+        scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
+        under = scorer.radius if isinstance(scorer, RobustScorer) else None
+        trained = [moved(part, radius) for radius in radii]
+        judged = [moved(rest, under if under is not None else r) for r in radii]
+        along = all(np.ndim(size) == 0 for size in (*trained, *judged))
+        if under is not None:
+            scorer = RobustScorer(judged[0] if along else 1.0, scorer.balanced)
+        options = dict(self.solver_options or {}, refit=False)
+        search = RobustLinearSVCCV(
+            Cs,
+            trained if along else None,
+            class_weight=self.class_weight,
+            cv=[(np.arange(part.n), np.arange(part.n, part.n + rest.n))],
+            scoring=scorer,
+            tol=max(self.tol, _CHOICE_TOL),
+            solver_options=options,
+        )
+        Z = np.concatenate([features(step, rows.X) for rows in parts])
+        y, weight = (
+            np.concatenate([getattr(rows, name) for rows in parts])
+            for name in ("y", "weight")
+        )
+        if along:
+            return search.fit(Z, y, weight).scores_[:, :, 0].T
+        found = []
+        for one, other in zip(trained, judged, strict=True):
+            sizes = np.broadcast_to(one, part.n), np.broadcast_to(other, rest.n)
+            search.fit(Z, y, weight, radius=np.concatenate(sizes))
+            found.append(search.scores_[0, :, 0])
+        return np.stack(found, axis=1)
 
     @property
     def _options(self) -> SolverOptions:
@@ -233,6 +410,15 @@ class RobustKernelSVC(LinearClassifier):
         return tags
 
 
+def _candidates(value) -> list:
+    """Values of a parameter to choose from; one value is one of them."""
+    several = isinstance(value, list | tuple) or np.ndim(value) > 0
+    values = [*value] if several else [value]
+    if not values:
+        raise ValueError("C, gamma and radius must each have a value to choose from.")
+    return values
+
+
 def read_gamma(gamma, data: TrainingRows) -> float:
     """γ as a number; "scale" is that of the weighted samples."""
     if isinstance(gamma, str):
@@ -250,16 +436,84 @@ def read_gamma(gamma, data: TrainingRows) -> float:
     return gamma
 
 
-def draw_landmarks(X: np.ndarray, m: int, seed: int) -> np.ndarray:
-    """At most m rows that differ, drawn evenly, in order; fewer are a part of more."""
-    order = check_random_state(seed).permutation(len(X))
-    size = m
+def landmark_order(X: np.ndarray, gamma: float, seed: int) -> Iterator[int]:
+    """Rows in the order in which they become landmarks; equal rows count once."""
+    random = check_random_state(seed)
+    X = X - X.mean(axis=0)  # for the rounding of distances
+    squares = np.square(X).sum(axis=1)
+    apart, chosen = np.ones(len(X)), int(random.randint(len(X)))
     while True:
-        drawn = X[order[:size]]
-        _, first = np.unique(drawn, axis=0, return_index=True)
-        if len(first) >= m or size >= len(X):
-            return np.unique(drawn[np.sort(first)[:m]], axis=0)
-        size *= 2
+        yield chosen
+        distances = squares - 2 * (X @ X[chosen]) + squares[chosen]
+        np.minimum(apart, -np.expm1(-gamma * np.maximum(distances, 0)), out=apart)
+        apart[chosen] = 0
+        apart[apart < _EQUAL] = 0
+        totals = np.cumsum(apart)
+        if not totals[-1] > 0:
+            return
+        aim = random.random_sample() * totals[-1]
+        chosen = int(np.searchsorted(totals, aim, side="right"))
+
+
+def kernel_step(data: TrainingRows, gamma, m: int, seed: int) -> Nystroem:
+    """The fitted kernel step on landmarks among samples of positive weight."""
+    gamma, X = read_gamma(gamma, data), _drawn(data, seed).X
+    rows = [*islice(landmark_order(X, gamma, seed), m)]
+    return _step(np.unique(X[rows], axis=0), gamma)
+
+
+def _drawn(data: TrainingRows, seed: int) -> TrainingRows:
+    """At most so many samples of positive weight, drawn evenly."""
+    weighty = np.flatnonzero(data.weight > 0)
+    return data.take(check_random_state(seed).permutation(weighty)[:_ROWS])
+
+
+def _step(landmarks: np.ndarray, gamma: float) -> Nystroem:
+    m = len(landmarks)
+    return Nystroem(gamma=gamma, n_components=m, random_state=0).fit(landmarks)
+
+
+def settled_size(data: TrainingRows, gamma: float, seed: int) -> int:
+    """The number of landmarks from which on more do not pay; see the head."""
+    data = _drawn(data, seed)
+    order, rows = landmark_order(data.X, gamma, seed), list[int]()
+    signs = np.stack([data.signs(k) for k in data.positives], axis=1)
+    size, error = 0, np.inf
+    while size < _MOST:
+        wanted = 2 * size or _FIRST
+        rows += islice(order, wanted - len(rows))
+        Z = features(_step(data.X[rows], gamma), data.X)
+        before, error = error, ridge_error(Z, signs, data.factored_weight)
+        if not error < before - _GAIN:
+            break
+        size = len(rows)
+        if size < wanted:  # these are all that differ
+            break
+    return size
+
+
+def ridge_error(Z: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> float:
+    """The part of the variance of signs that ridge regression leaves open.
+
+    Cross-validated, with the best penalty p, and w, b of each training part by
+
+        min p‖w‖² + Σ weight_i (⟨w,z_i⟩ + b − sign_i)² .
+    """
+    signs = signs - np.average(signs, axis=0, weights=weight)
+    Z = np.column_stack([Z, np.ones(len(Z))])
+    folds = [slice(k, None, _FOLDS) for k in range(min(_FOLDS, len(Z)))]
+    grams = [(weight[f] * Z[f].T) @ Z[f] for f in folds]
+    sides = [(weight[f] * Z[f].T) @ signs[f] for f in folds]
+    gram, side = sum(grams), sum(sides)
+    free = np.r_[np.ones(Z.shape[1] - 1), 0.0]
+    tiny = np.finfo(float).eps * np.trace(gram)
+    errors = np.zeros(len(_PENALTIES))
+    for f, one, other in zip(folds, grams, sides, strict=True):
+        for k, penalty in enumerate(_PENALTIES):
+            matrix = gram - one + np.diag(penalty * free + tiny)
+            w = scipy.linalg.solve(matrix, side - other, assume_a="pos")
+            errors[k] += weight[f] @ np.square(Z[f] @ w - signs[f]).sum(axis=1)
+    return float(errors.min() / (weight @ np.square(signs).sum(axis=1)))
 
 
 def features(step: Nystroem, X: np.ndarray) -> np.ndarray:

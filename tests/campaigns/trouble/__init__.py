@@ -1,4 +1,4 @@
-"""Faults on purpose: interrupts, full disks, missing homes, crowded machines.
+"""Faults on purpose: interrupts, missing homes, crowded machines.
 
 A check is a function of the number of tries that returns its figures, as words, and
 raises AssertionError at the first violation. `make faults` runs all of them.
