@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.kernel_approximation import Nystroem
+from sklearn.utils.validation import check_is_fitted
 
 from wideberth.estimators import (
     MeasuredRegressor,
@@ -23,6 +24,7 @@ from wideberth.estimators import (
     RobustLinearSVCCV,
 )
 from wideberth.estimators.curved import Curve
+from wideberth.estimators.kernel_svc import RobustKernelSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.measurement import TrueFeatures
 from wideberth.problem.arrays import host
@@ -57,6 +59,7 @@ def register_onnx() -> None:
         Nystroem, "WideberthNystroem", _set_features_type, _convert_kernel
     )
     update_registered_parser(RobustPipeline, _parse_steps)
+    update_registered_parser(RobustKernelSVC, _parse_machine)
     for kind in (MeasuredSVC, MeasuredRegressor, TrueFeatures):
         update_registered_parser(kind, _refuse_posteriors)
 
@@ -108,6 +111,11 @@ def _parse_steps(scope, model, inputs, custom_parsers=None):
     for _, step in model.steps:
         inputs = _parse_sklearn(scope, step, inputs, custom_parsers=custom_parsers)
     return inputs
+
+
+def _parse_machine(scope, model, inputs, custom_parsers=None):
+    check_is_fitted(model, "pipeline_")
+    return _parse_steps(scope, model.pipeline_, inputs, custom_parsers)
 
 
 def _set_output_types(operator) -> None:
