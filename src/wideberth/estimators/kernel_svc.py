@@ -7,12 +7,14 @@ ridge regression of the labels on the features, whose cross-validated error take
 product ZᵀZ: the number doubles while that error falls much.
 
 For a choice of C, γ and radius the features are made once for each γ and fold, with
-landmarks of the part to train on; models follow a path along C and radii.
+landmarks of the part to train on; for each radius models follow a path along C.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -21,7 +23,6 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.kernel_approximation import Nystroem
-from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -40,6 +41,7 @@ from wideberth.estimators.training import (
     read_measured,
     read_rows,
     remedy_for_gaps,
+    remembered_radius,
 )
 from wideberth.noise import as_shape
 from wideberth.problem.arrays import is_foreign, quietly
@@ -111,8 +113,7 @@ class RobustKernelSVC(LinearClassifier):
         Folds for the choice, as in `GridSearchCV`. None is five stratified folds of
         shuffled rows, the first of them until 2000 rows have been left out together.
     scoring : str or callable, default=None
-        What the choice goes by, as for `RobustLinearSVCCV`; None is accuracy. It is
-        called with the features of the kernel in place of X.
+        What the choice goes by, as for `RobustLinearSVCCV`; None is accuracy.
     tol : float, default=1e-4
         As for `RobustLinearSVC`. Models that are only compared meet 0.01.
     n_jobs : int, default=None
@@ -275,13 +276,7 @@ class RobustKernelSVC(LinearClassifier):
         Z = features(step, data.X)
         with config_context(enable_metadata_routing=False):
             front = fit_curved(curve, linear, sets, classifier, Z, data.y, own)
-        self.pipeline_ = RobustPipeline.behind(step, classifier, front, self.noise_)
-        self.curved_, self.radius_ = front, front.radius
-        self.gamma_, self.n_components_ = curve.gamma, len(curve.landmarks)
-        of_features = ("noise_", "error_shape_", "n_features_in_", "radius_")
-        for name, value in vars(classifier).items():
-            if name.endswith("_") and name not in of_features:
-                setattr(self, name, value)
+        self._behind(step, classifier, front)
 
     def _sets(self, data: TrainingRows):
         """How far samples may move."""
@@ -321,49 +316,45 @@ class RobustKernelSVC(LinearClassifier):
     def _scores_along(self, parts: tuple, step: Nystroem, Cs, radii) -> np.ndarray:
         """Scores of one kernel, of shape (n_Cs, n_radii).
 
-        Where all samples may move as far, models follow one path along C and radii,
-        elsewhere one along C for each radius.
+        Models follow a path along C for each radius.
         """
         part, rest = parts
         linear = sp.eye_array(part.X.shape[1], format="csr")
-        curve = Curve.of("nystroem", step)
-        front = CurvedFront(curve, linear, None, self.error_shape_)
-
-        def moved(rows, radius):
-            radius = radius if rows.radius is None else rows.radius
-            radius = radius_or_default(radius, self.noise, rows.bars)
-            return front.trained_radius(radius, rows.y, self._sets(rows), rows.n)
-
-        scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
-        under = scorer.radius if isinstance(scorer, RobustScorer) else None
-        trained = [moved(part, radius) for radius in radii]
-        judged = [moved(rest, under if under is not None else r) for r in radii]
-        along = all(np.ndim(size) == 0 for size in (*trained, *judged))
-        if under is not None:
-            scorer = RobustScorer(judged[0] if along else 1.0, scorer.balanced)
-        options = dict(self.solver_options or {}, refit=False)
+        front = CurvedFront(Curve.of("nystroem", step), linear, None, self.error_shape_)
+        Z = np.concatenate([features(step, rows.X) for rows in parts])
+        y = np.concatenate([rows.y for rows in parts])
+        weight = np.concatenate([rows.weight for rows in parts])
         search = RobustLinearSVCCV(
             Cs,
-            trained if along else None,
             class_weight=self.class_weight,
             cv=[(np.arange(part.n), np.arange(part.n, part.n + rest.n))],
-            scoring=scorer,
+            scoring=self.scoring,
             tol=max(self.tol, _CHOICE_TOL),
-            solver_options=options,
+            solver_options=dict(self.solver_options or {}, refit=False),
         )
-        Z = np.concatenate([features(step, rows.X) for rows in parts])
-        y, weight = (
-            np.concatenate([getattr(rows, name) for rows in parts])
-            for name in ("y", "weight")
-        )
-        if along:
-            return search.fit(Z, y, weight).scores_[:, :, 0].T
-        found = []
-        for one, other in zip(trained, judged, strict=True):
-            sizes = np.broadcast_to(one, part.n), np.broadcast_to(other, rest.n)
-            search.fit(Z, y, weight, radius=np.concatenate(sizes))
+        sets, found = self._sets(part), []
+        for radius in radii:
+            radius = radius if part.radius is None else part.radius
+            radius = radius_or_default(radius, self.noise, part.bars)
+            size = front.trained_radius(radius, part.y, sets, part.n)
+            if not isinstance(self.scoring, str | None):
+                front = replace(front, radius=remembered_radius(radius))
+                search.scoring = _BehindKernel(self, step, front, rest)
+            sizes = np.zeros(len(y))
+            sizes[: part.n] = size
+            search.fit(Z, y, weight, radius=sizes)
             found.append(search.scores_[0, :, 0])
         return np.stack(found, axis=1)
+
+    def _behind(self, step: Nystroem, classifier, front: CurvedFront) -> None:
+        """Keep a fitted kernel and classifier, and what certificates go by."""
+        self.pipeline_ = RobustPipeline.behind(step, classifier, front, self.noise_)
+        self.curved_, self.radius_ = front, front.radius
+        self.gamma_, self.n_components_ = front.curve.gamma, len(front.curve.landmarks)
+        of_features = ("noise_", "error_shape_", "n_features_in_", "radius_")
+        for name, value in vars(classifier).items():
+            if name.endswith("_") and name not in of_features:
+                setattr(self, name, value)
 
     @property
     def _options(self) -> SolverOptions:
@@ -408,6 +399,25 @@ class RobustKernelSVC(LinearClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
+
+
+class _BehindKernel:
+    """A scorer of classifiers on features, by what kernel machines say of X."""
+
+    def __init__(self, model: RobustKernelSVC, step, front: CurvedFront, rest):
+        self.model, self.step, self.front, self.rest = model, step, front, rest
+
+    def __call__(self, classifier, Z, y) -> float:
+        """Score a classifier on the samples left out."""
+        model, rest, scorer = copy(self.model), self.rest, self.model.scoring
+        if hasattr(model, "feature_names_in_"):
+            del model.feature_names_in_  # X is an array here
+        model._behind(self.step, classifier, self.front)
+        if not isinstance(scorer, RobustScorer):
+            return scorer(model, rest.X, y)
+        if scorer.radius is None and rest.radius is not None:
+            scorer = RobustScorer(rest.radius, scorer.balanced)
+        return scorer(model, rest.X, y, rest.bars)
 
 
 def _candidates(value) -> list:
