@@ -169,18 +169,6 @@ def test_the_ordinary_svm_beside_it_trusts_every_label(fit):
     assert models["robust"]["accuracy"]["mean"] > models["ordinary"]["accuracy"]["mean"]
 
 
-def test_data_in_pieces_counts_what_it_leaves_out(fit, monkeypatch):
-    asked = ("whole.csv", "--ramp", "--folds", "0", "--tol", "1e-6")
-    whole, pieces = fit(*asked), fit(*asked, "--memory", "8GB")
-    assert pieces["suspects"] == {"id": None, "found": None, "rows": None}
-    left_out = [r["training"]["problems"][0]["descent"] for r in (whole, pieces)]
-    assert [each["left_out"] for each in left_out] == [7, 7]
-    for name, weights in whole["model"]["coefficients"].items():
-        assert pieces["model"]["coefficients"][name] == pytest.approx(weights, abs=1e-2)
-    said = fit(*asked, "--memory", "8GB", words=True)
-    assert "suspects   not listed: data that is read in pieces" in said
-
-
 def test_the_ramp_is_chosen_as_the_library_chooses(fit):
     X, y = bent()
     result = fit("bent.csv", "--C", "auto", "--ramp", "-50,-0.5", "--folds", "3")
@@ -243,7 +231,7 @@ def test_a_model_file_keeps_the_ramp_and_the_suspects(fit, folder):
         ("fit t.csv --ramp --model measured", "trusts labels; leave out --ramp"),
         ("fit t.csv --ramp -1 --model measured", "trusts labels; leave out --ramp"),
         ("fit t.csv --id a --drop a", "is named by both --id and --drop"),
-        ("fit t.csv --ramp --suspects s.csv --memory 1GB", "the whole table"),
+        ("fit t.csv --ramp --memory 1GB", "--ramp needs the whole table"),
     ],
 )
 def test_what_contradicts_itself_is_refused_in_a_sentence(command, said):

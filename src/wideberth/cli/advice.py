@@ -557,8 +557,6 @@ def _classes(result: FitResult, counts: dict[str, int]) -> Iterator[Advice]:
 def count_suspects(suspects: Suspects) -> str:
     """Say how many there are."""
     found = suspects.found
-    if found is None:
-        return "not listed: data that is read in pieces (--memory) keeps no rows"
     if not found:
         return "none: no row looks mislabelled"
     looks = agree(found, "looks mislabelled; check it", "look mislabelled; check these")
@@ -574,9 +572,7 @@ def tell_ending(problems: list[ProblemFacts]) -> str:
 def tell_left_out(problems: list[ProblemFacts]) -> str:
     """Say how many rows are left out."""
     counts = [one.descent["left_out"] for one in problems if one.descent]
-    told = "their number was not kept"
-    if None not in counts:
-        told = counted(sum(counts), "row")
+    told = counted(sum(counts), "row")
     if len(counts) > 1:
         told += f", over {len(counts)} classes set against the rest"
     return told

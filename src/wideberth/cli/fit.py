@@ -260,7 +260,7 @@ def _in_words(
         yield "suspects", count_suspects(suspects)
         if suspects.found:
             yield "", _first_suspects(suspects)
-        if (more := (suspects.found or 0) - _LISTED) > 0:
+        if (more := suspects.found - _LISTED) > 0:
             where = "; --suspects FILE lists all"
             where = f", in {options.suspects}" if options.suspects else where
             yield "", f"and {more} more{where}"
@@ -385,7 +385,7 @@ def _suspect_rows(suspects: Suspects) -> tuple[list[str], list[list]]:
             one.distance,
             one.noises,
         ]
-        for one in suspects.rows or ()
+        for one in suspects.rows
     ]
     return headings, lines
 
