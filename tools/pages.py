@@ -52,8 +52,7 @@ def run_python(page: Path, printed: list[str] | None = None) -> dict:
     names: dict = {}
     for block in code_blocks(page):
         code, out = compile(block, str(page), "exec"), io.StringIO()
-        kept = contextlib.nullcontext() if printed is None else contextlib.redirect_stdout(out)
-        with kept:
+        with contextlib.redirect_stdout(out):
             exec(code, names)
         if printed is not None:
             printed.append(out.getvalue())

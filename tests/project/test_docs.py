@@ -56,6 +56,8 @@ def test_the_code_on_a_page_runs_from_top_to_bottom(page, shell):
     for block, shown, found in zip(
         code_blocks(page), shown_outputs(page), printed, strict=True
     ):
+        if not shown:
+            continue
         # Other versions and processors have other last digits.
         assert masked(found) == masked(shown), block
         np.testing.assert_allclose(figures(found), figures(shown), rtol=0.02)
