@@ -68,7 +68,7 @@ from wideberth.estimators.training import (
 from wideberth.estimators.verdict import Verdict
 from wideberth.problem.changes import build_problem
 from wideberth.problem.endpoints import critical_radius, critical_scale
-from wideberth.problem.ramp import Beyond
+from wideberth.problem.ramp import Ramp
 
 #: Smallest number of steps of exactly one from row to row that is taken for a counter
 #: of rows; a choice, which only decides whether a warning is given.
@@ -595,8 +595,9 @@ def _noise_limits(
     data = TrainingRows.of(*given, class_weight=svc.class_weight)
     for k, problem in enumerate(data.problems(statement_of(svc))):
         if svc.ramp is not None:
-            there = Beyond(svc.ramp, svc.coef_[k], np.ravel(svc.intercept_)[k])
-            problem = there.rest(problem)
+            ramp = Ramp(problem, svc.ramp)
+            slack = problem.slack(svc.coef_[k], np.ravel(svc.intercept_)[k])
+            problem = ramp.rest(ramp.left_out(slack))
         found = critical_scale(problem) if some else critical_radius(problem)
         bounds = float(found.lower), float(found.upper)
         limits.append((None, bounds) if some else (bounds, None))
@@ -668,8 +669,6 @@ def _describe_suspects(
     if svc.ramp is None:
         return None
     name = options.id or options.replicates
-    if rows.kept is None:
-        return Suspects(name, None, None)
     found = [
         Suspect(
             int(rows.kept[sample]) + 1,

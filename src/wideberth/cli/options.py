@@ -411,7 +411,7 @@ class TableOptions:
 #: Options of `fit` that need the whole table in memory.
 _WHOLE = (
     *("report", "standardize", "replicates", "one_hot", "suspects", "id"),
-    *("log", "limits", "prove"),
+    *("log", "limits", "prove", "ramp"),
 )
 #: The range of C that is proven where none is given.
 _PROVEN = (0.001, 100.0)
