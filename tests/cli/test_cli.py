@@ -153,6 +153,20 @@ def test_predict_and_certify_give_what_the_model_gives(fitted):
         (folder / name).unlink()
 
 
+def test_a_table_in_a_file_leaves_a_sentence_on_the_terminal(fitted):
+    folder, _ = fitted
+    n, asked = len(Y), "model.wideberth data.csv --out rows.csv --force"
+    assert (
+        run(f"predict {asked}", folder=folder).stdout == f"{n} of {n} rows predicted\n"
+    )
+    said = run(f"certify {asked}", folder=folder).stdout
+    model = load_model(folder / "model.wideberth").pipeline
+    assert (
+        f"accuracy   {100 * model.score(X, Y):.1f} % of {n} rows with a class" in said
+    )
+    (folder / "rows.csv").unlink()
+
+
 def test_columns_are_found_by_name_and_a_missing_one_is_named(fitted):
     folder, _ = fitted
     turned = as_csv(

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
+from wideberth.cli import output
 from wideberth.cli.result import (
     Advice,
     ClassEvaluation,
@@ -161,7 +162,8 @@ def _tell_slopes(model: ModelFacts) -> str:
     one = slopes[name]
     return (
         f"Ignoring the errors the slope of {listed([name])} would be "
-        f"{one.ignoring_errors:.3g} instead of {one.value:.3g}."
+        f"{output.estimate(one.ignoring_errors, one.ignoring_error)} instead of "
+        f"{output.estimate(one.value, one.error)}."
     )
 
 

@@ -248,7 +248,7 @@ def _in_words(
     if said is not None:
         yield (
             "verdicts",
-            f"{said.certain} certain, {said.doubtful} doubtful at "
+            f"{counted(said.certain, 'row')} certain, {said.doubtful} doubtful at "
             f"{100 * said.confidence:g} % confidence",
         )
     if left_out := result.model.left_out:
@@ -256,7 +256,7 @@ def _in_words(
         yield "features", f"{n - len(left_out)} of {n} have a weight"
     among = ""
     if (suspects := result.suspects) is not None:
-        among = ", among models that leave the same rows out"
+        among = " that leave the same rows out"
         yield "suspects", count_suspects(suspects)
         if suspects.found:
             yield "", _first_suspects(suspects)
@@ -268,7 +268,8 @@ def _in_words(
         yield "left out", f"{tell_left_out(problems)}, until {tell_ending(problems)}"
     if training.problems:
         gap = output.small_share(training.relative_gap)
-        yield "optimum", f"proven to {gap} of the objective{among}"
+        proven = f"proven: no other weights{among} lower the objective"
+        yield "optimum", f"{proven} by more than {gap}"
     if options.out:
         yield "model", options.out
     if options.report:
@@ -288,12 +289,12 @@ def _tell_coverage(
     if line is None or not line.slopes:
         for one in found.coverage:
             below, of = output.percent(one.observed), output.percent(one.stated)
-            told = f"{below} of the numbers are below the prediction, of {of} stated"
+            told = f"{below} of the numbers lie below the prediction; asked for: {of}"
             yield "", told
     elif found.coverage:
         stated = [f"{100 * one.stated:g} %" for one in found.coverage]
         observed = [output.percent(one.observed) for one in found.coverage]
-        yield "intervals", TextTable(["stated", *stated], [["hold", *observed]])
+        yield "intervals", TextTable(["stated", *stated], [["observed", *observed]])
 
 
 def _slopes(slopes: dict[str, Slope]) -> TextTable:
@@ -302,12 +303,8 @@ def _slopes(slopes: dict[str, Slope]) -> TextTable:
     rows = [
         [
             name,
-            " ± ".join(output.with_error(slopes[name].value, slopes[name].error)),
-            " ± ".join(
-                output.with_error(
-                    slopes[name].ignoring_errors, slopes[name].ignoring_error
-                )
-            ),
+            output.estimate(slopes[name].value, slopes[name].error),
+            output.estimate(slopes[name].ignoring_errors, slopes[name].ignoring_error),
         ]
         for name in order[:_LISTED]
     ]
@@ -328,19 +325,20 @@ def _compared(
     called, guess = found.called, []
     unit, written = 1.0, output.off
     if isinstance(found, ClassEvaluation):
-        guess = [output.percent(found.majority).removesuffix(" %")]
+        always = "one class" if found.balanced else "most common class"
+        guess = [always, output.percent(found.majority).removesuffix(" %")]
         unit, written = 100.0, output.spread
     names = [re.sub("^ordinary | regression", "", name) for name in called.values()]
-    headings, columns = [""], [[*names, *(["guessing"] if guess else [])]]
+    headings, columns = [""], [[*names, *guess[:1]]]
     for kind, heading in kinds.items():
         scores = (getattr(found.models[name], kind) for name in called)
         headings.append(heading)
-        columns.append([written(s).removesuffix(" %") for s in scores] + guess)
+        columns.append([written(s).removesuffix(" %") for s in scores] + guess[1:])
         if found.gains:
             gains = (getattr(found.gains.get(name), kind, None) for name in called)
             headings.append("difference")
             told = [output.points(g, unit) if g else "" for g in gains]
-            columns.append(told + [""] * len(guess))
+            columns.append(told + [""] * len(guess[1:]))
     return TextTable(headings, [list(row) for row in zip(*columns, strict=True)])
 
 
@@ -402,6 +400,7 @@ def _first_suspects(suspects: Suspects) -> TextTable:
             return "–"
         return number(value) if isinstance(value, float) else str(value)
 
+    headings[-1] = "in radii"
     rows = [list(map(shown, line[:end])) for line in lines[:_LISTED]]
     texts = tuple(range(1, headings.index("distance")))
     return TextTable(headings[:end], rows, texts)

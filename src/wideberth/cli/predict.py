@@ -51,8 +51,20 @@ def run(options: PredictOptions) -> int:
                 applied.add_scores(model, scored)
             lines.add(applied.headings, applied.columns)
             applied.count(summary, "predicted")
-        lines.deliver("predictions", summary)
+        lines.deliver("predictions", summary, _in_words(summary))
     return 0
+
+
+def _in_words(summary: dict) -> str:
+    """How many rows have an answer, and what stands beside it."""
+    told = [f"{summary['predicted']} of {counted(summary['rows'], 'row')} predicted"]
+    if (sure := summary["certain"]) is not None:
+        told.append(f"{counted(sure, 'row')} certain")
+    if (share := summary["coverage"]) is not None:
+        told.append(f"low and high enclose {100 * share:g} % of the numbers")
+    elif (radius := summary["radius"]) is not None:
+        told.append(f"low and high: what noise of radius {radius:g} can make of them")
+    return "; ".join(told)
 
 
 def _refuse_other_answers(model: Model, options: PredictOptions) -> None:
