@@ -2,9 +2,9 @@
 What a radius does
 ==================
 
-The irises were measured with a ruler, to the nearest millimetre. A classifier trained
-on the numbers as written trusts each of them fully. With a radius it keeps its distance
-from all the places where a flower may really be.
+The irises were measured with a ruler, to the nearest millimetre. An ordinary classifier
+treats the numbers as exact. With a radius it keeps its distance from all the places
+where the true measurements of a flower may be.
 """
 
 # %%
@@ -22,10 +22,10 @@ X = flowers.data.loc[two, ["sepal length (cm)", "sepal width (cm)"]]
 y = flowers.target_names[flowers.target[two]]
 
 # %%
-# The same classifier three times: trusting the ruler, with 1.5 mm for every flower, and
-# with a class that was measured in the field, to 3 mm. Discs show where a flower may
-# be; dashed lines are the margins, which the discs, not the dots, try to stay outside
-# of.
+# Three classifiers with C = 10: without a radius; with a radius of 1.5 mm for every
+# flower; and with 3 mm for one class, which was measured in the field, and 0.5 mm for
+# the other. Discs show where a flower may be. Dashed lines are the margins. Training
+# keeps the discs, not only the points, outside the margins where it can.
 
 panels = {
     "no radius": 0.0,
@@ -44,10 +44,9 @@ for ax, (title, radius) in zip(axes, panels.items(), strict=True):
 axes[0].set_ylabel("sepal width (cm)")
 
 # %%
-# Without a radius the margin rests on the few flowers that are nearest. With one for
-# all it rests on their discs, and the boundary turns a little. With a radius for each
-# class it moves away from the uncertain one: the model gives a wide berth to what is
-# not known well. Radii may also differ from flower to flower, see
-# :doc:`/gallery/error_bars/plot_two_instruments`. How to get them from what you know
-# of your data
-# is told in :doc:`/choosing-a-radius`.
+# Without a radius the margins touch the nearest flowers. With the same radius for all
+# they touch the discs of the nearest flowers, and the boundary turns a little. With a
+# radius for each class the boundary moves away from the class with the larger errors.
+# Radii may also differ from flower to flower, see
+# :doc:`/gallery/error_bars/plot_two_instruments`. :doc:`/choosing-a-radius` explains
+# how to get them.
