@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -114,7 +112,7 @@ def fit(
         memory=options.memory,
     )
     origin = Origin(
-        command=shlex.join(["wideberth", *sys.argv[1:]]),
+        command=options.typed,
         time=time.strftime("%Y-%m-%d %H:%M:%S %Z"),
         versions=versions(_PACKAGES),
         machine=machine(),
