@@ -24,24 +24,24 @@ Counts = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class RampDescent:
-    """How a solution with the ramp loss was found, and what it leaves out.
+    """How a solution with the ramp loss was found, and which samples it leaves out.
 
     Attributes
     ----------
     ramp : float
-        The margin a below which a sample costs c_i(1 − a) and no more.
+        The margin a below which the loss of a sample is constant, c_i(1 − a).
     left_out : boolean array of shape (n,)
-        Samples that the certified model leaves out: they cost that much, whatever it
-        is. Their labels may be wrong; `RobustLinearSVC.suspects_` ranks them.
+        Samples that the certified model leaves out, because their loss is at the cap.
+        Their labels may be wrong; `RobustLinearSVC.suspects_` ranks them.
     objectives : tuple of float
-        The objective with the ramp, at the start and after every convex problem that
-        was solved. It never rises.
+        The objective with the ramp loss, at the start and after each convex problem. It
+        never rises.
     start : str
-        What it started from: "hinge", "class means", "trimmed", or "init".
+        The starting point: "hinge", "class means", "trimmed", or "init".
     ending : str
-        "repeats", when the solution leaves the same samples out again, so that a step
-        more would change nothing; "stalls", when a step gained less than ten times the
-        tolerance; "cut short", by a limit or the callback.
+        "repeats" if the solution leaves the same samples out again, so that another
+        step would change nothing; "stalls" if a step gained less than ten times the
+        tolerance; "cut short" if a limit or the callback ended it.
     """
 
     ramp: float
@@ -62,15 +62,16 @@ class RampDescent:
 
 @dataclass(frozen=True)
 class Solution:
-    """A trained model with its proof.
+    """A trained model with its certificate.
 
-    `primal` ≥ optimum ≥ `dual`; their difference is `gap`, computed in float64 on all
-    samples.
+    `primal` ≥ minimum of the objective ≥ `dual`. The difference is `gap`, computed in
+    float64 on all samples.
 
     Attributes
     ----------
     w, b : array of shape (d,), float
-        The model: ⟨w,x⟩ + b, whose sign is the class, or which predicts a number.
+        The model ⟨w,x⟩ + b. Its sign is the class; with loss="quantile" it is the
+        prediction.
     dual_weights : array of shape (n,), or what computes it
         `alpha`.
     certificate : Certificate
@@ -81,7 +82,7 @@ class Solution:
     solver : str
         The one that ran.
     n_iter, passes, seconds : int, float, float
-        Iterations, reads of the data (rows touched ÷ n), time.
+        Iterations, passes over the data (rows read ÷ n), time.
     decided : pair of boolean arrays of shape (n,), or what computes them
         `removed` and `saturated`.
     trace : list of dict
@@ -90,10 +91,10 @@ class Solution:
         sweeps have decided, or not, equal ones once; of data in chunks the rows of the
         working set, and those taken to be at α = c and at 0.
     notes : tuple of Warning
-        The warnings that came with it.
+        Warnings of the run.
     classes : array of shape (2,), or None
-        The labels of y, sorted: where ⟨w,x⟩ + b is positive it speaks for the second.
-        None with loss="quantile".
+        The labels of y, sorted. A positive ⟨w,x⟩ + b means the second. None with
+        loss="quantile".
     descent : RampDescent or None
         With the ramp loss, how it was found. The certificate, `alpha`, `removed` and
         `saturated` are then those of the convex problem without the samples left out,
@@ -141,16 +142,16 @@ class Solution:
 
     @property
     def removed(self):
-        """Samples proven, from this very certificate, to have α_i = 0 at the optimum.
+        """Samples that this certificate proves to have α_i = 0 at the optimum.
 
-        A boolean array of shape (n,). Computed when first asked for, like all that is
-        proven about samples and features, from the data that was given.
+        A boolean array of shape (n,). It is computed from the given data on first
+        access, like everything that is proven about samples and features.
         """
         return self._decisions[0]
 
     @property
     def saturated(self):
-        """Samples proven to have α_i = c_i at the optimum, as of `removed`."""
+        """Samples that this certificate proves to have α_i = c_i at the optimum."""
         return self._decisions[1]
 
     @cached_property
@@ -185,12 +186,12 @@ class Solution:
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the objective."""
+        """The gap divided by the objective."""
         return self.certificate.relative_gap
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """How many samples are undecided, saturated and removed."""
+        """Numbers of undecided, saturated and removed samples."""
         if self.removed is None:
             last = self.trace[-1]
             return last["free"], last["saturated"], last["removed"]
@@ -548,7 +549,7 @@ class Path:
 
 
 class NullModelWarning(UserWarning):
-    """The noise is so large that the best robust model ignores the features."""
+    """The noise is so large that the best robust model is constant."""
 
 
 def convergence_warning(text: str) -> Warning:
