@@ -315,12 +315,12 @@ _ARRAYS: dict[str, tuple[str, float]] = {
 
 
 class Path:
-    """Models over a grid of levels and Cs, in the order in which they were asked for.
+    """Models over a grid of levels and values of C, in the given order.
 
-    A level is a radius, a norm penalty or a ramp, whichever varies. Arrays have the
-    shape (n_levels, n_Cs); where a point was not reached they hold NaN, 0 or False.
-    Iterating gives the points reached, level by level; `path[k, j]` is that of level k
-    and C j.
+    The levels are radii, norm penalties or ramps. Arrays have the shape (n_levels,
+    n_Cs); points that were not reached are NaN, 0 or False. Iterating gives the points
+    that were reached, level by level; `path[k, j]` is the point of level k and the j-th
+    C.
 
     Attributes
     ----------
@@ -329,27 +329,28 @@ class Path:
         A ramp of −∞ is the hinge.
     coefs : array of shape (n_levels, n_Cs, n_features)
     intercepts, objectives, gaps, relative_gaps, passes, seconds : float arrays
-        Gaps are certified on all samples. Passes are reads of the data in
-        equivalents of whole ones; they and the seconds are of each point alone.
+        Gaps are certified on all samples. Passes (rows read ÷ n_samples) and seconds
+        are those of each single point.
     n_iters : int array
     undecided, removed, saturated : int arrays
-        Samples left to the solver by the solution before (sequential screening), and
-        those that the final certificate proves to have α_i = 0 and α_i = c_i.
+        Samples that the previous solution left undecided (sequential screening), and
+        samples that the final certificate proves to have α_i = 0 and α_i = c_i.
     left_out : int array
-        Samples that the ramp leaves out.
+        Number of samples that the ramp leaves out.
     null, converged, done : bool arrays
-        Whether the model is w = 0, is within `tol` as `solve` defines it, was reached.
+        Whether the model is w = 0; whether `tol` is proven; whether the point was
+        reached.
     traces : list of list of list of dict
         The points of every solve, as in `Solution.trace`.
     alphas : array of shape (n_levels, n_Cs, n_samples) or None
     n_samples : int
     classes : array of shape (2,), or None
-        The labels of y, sorted; positive decision values speak for the second. None
-        with loss="quantile".
+        The labels of y, sorted. A positive decision value means the second. None with
+        loss="quantile".
     solver : str
     notes : tuple of Warning
     tolerance : float or None
-        The relative gap that is proven between points, too, of a complete path.
+        The relative gap that a complete path proves at every value of its range.
     """
 
     def __init__(
@@ -419,20 +420,21 @@ class Path:
         return self._points[k, j]
 
     def at(self, value: float) -> PathPoint:
-        """Return the model at any value of the range of a complete path.
+        """Return the model at any value in the range of a complete path.
 
-        It lies on the line between two points of the path, and its gap is proven by
-        what these prove together; nothing is solved.
+        It is interpolated between two points of the path, whose certificates prove its
+        gap. Nothing is solved.
 
         Parameters
         ----------
         value : float
-            C, or the radius or the norm penalty where the path is complete along that.
+            C, radius or norm penalty, whichever is the range of the path.
 
         Returns
         -------
         PathPoint
-            `objective` is an upper bound, of which `gap` is proven.
+            `objective` is an upper bound of the objective, `gap` its proven distance
+            from the minimum.
         """
         if self.tolerance is None:
             raise ValueError(
@@ -521,16 +523,15 @@ class Path:
         return pandas.DataFrame(points, columns=kept)
 
     def plot(self, *, against=None, k=0, feature_names=None, ax=None):
-        """Draw coefficients, and the share of samples read, along the path.
+        """Draw coefficients and fractions of samples along the path.
 
         Parameters
         ----------
         against : {"C", "radius", "norm_penalty", "ramp"}, optional
-            What varies along the drawing; by default C where there are several, and
-            otherwise what does. Against the ramp the hinge, at −∞, is not drawn.
+            The horizontal axis; by default C if there are several, otherwise the level.
+            The hinge (ramp −∞) is not drawn.
         k : int, default=0
-            Number of the level that is drawn against C, or of the C that is drawn
-            against levels.
+            Index of the level if C is the axis, or of C if levels are the axis.
         feature_names : sequence of str, optional
             Names for the legend, which shows the eight largest coefficients.
         ax : pair of matplotlib Axes, optional
