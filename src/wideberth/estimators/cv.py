@@ -354,13 +354,15 @@ class RobustLinearSVCCV(LinearClassifier, Search):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
     >>> from wideberth import RobustLinearSVCCV, robust_scorer
-    >>> X, y = load_iris(return_X_y=True)
-    >>> under_noise = robust_scorer(0.1)
-    >>> search = RobustLinearSVCCV([0.1, 1, 10], [0, 0.1], scoring=under_noise)
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
+    >>> under_noise = robust_scorer(0.5)
+    >>> search = RobustLinearSVCCV([1, 10], [0, 0.5], scoring=under_noise)
     >>> search.fit(X, y).radius_
-    0.1
+    0.5
 
     Choose C from all values of a range, with a proof:
 

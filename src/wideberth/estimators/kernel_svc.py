@@ -160,8 +160,10 @@ class RobustKernelSVC(LinearClassifier):
     >>> from wideberth import RobustKernelSVC
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
     >>> model = RobustKernelSVC(C=10, radius=0.1).fit(X, y)
-    >>> model.score(X, y), bool(model.robust_score(X, y, radius=0.05) > 0.9)
-    (1.0, True)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    >>> bool(model.robust_score(X, y, radius=0.05) > 0.9)  # a lower bound
+    True
     """
 
     def __init__(

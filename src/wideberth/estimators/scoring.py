@@ -77,15 +77,16 @@ def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
     >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.preprocessing import scale
     >>> from wideberth import RobustLinearSVC, robust_scorer
-    >>> X, y = load_iris(return_X_y=True)
+    >>> X, y = load_wine(return_X_y=True)
     >>> search = GridSearchCV(
-    ...     RobustLinearSVC(), {"radius": [0, 0.1]}, scoring=robust_scorer(radius=0.1)
+    ...     RobustLinearSVC(), {"radius": [0, 0.5]}, scoring=robust_scorer(radius=0.5)
     ... )
-    >>> search.fit(X, y).best_params_
-    {'radius': 0.1}
+    >>> search.fit(scale(X), y).best_params_
+    {'radius': 0.5}
     """
     return RobustScorer(radius, balanced)
 

@@ -164,12 +164,16 @@ class RobustLinearSVC(LinearClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
     >>> from wideberth import RobustLinearSVC
-    >>> X, y = load_iris(return_X_y=True)
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
     >>> model = RobustLinearSVC(radius=0.1).fit(X, y)
-    >>> bool(model.robust_score(X, y, 0.1) <= model.score(X, y))
-    True
+    >>> model.predict(X[:3])
+    array([0, 0, 0])
+    >>> model.certified_radius(X[:3]).round(1)
+    array([2.1, 1.4, 1.5])
     """
 
     def __init__(
