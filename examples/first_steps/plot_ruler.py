@@ -11,6 +11,7 @@ where the true measurements of a flower may be.
 # Two species, two measurements.
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import load_iris
 
 from wideberth import RobustLinearSVC
@@ -30,12 +31,12 @@ y = flowers.target_names[flowers.target[two]]
 panels = {
     "no radius": 0.0,
     "1.5 mm for all": 0.15,
-    "versicolor 3 mm, setosa 0.5 mm": {"setosa": 0.05, "versicolor": 0.3},
+    "versicolor 3 mm, setosa 0.5 mm": np.where(y == "versicolor", 0.3, 0.05),
 }
 fig, axes = plt.subplots(1, 3, figsize=(11, 4.2), sharey=True, layout="constrained")
 for ax, (title, radius) in zip(axes, panels.items(), strict=True):
-    model = RobustLinearSVC(C=10, radius=radius).fit(X, y)
-    MarginDisplay.from_estimator(model, X, y, ax=ax)
+    model = RobustLinearSVC(C=10).fit(X, y, radius=radius)
+    MarginDisplay.from_estimator(model, X, y, radius=radius, ax=ax)
     ax.set(title=title, xlabel="sepal length (cm)", xlim=(4, 7.4), ylim=(1.7, 4.7))
     ax.legend(loc="lower right").set_visible(ax is axes[0])
     plain = RobustLinearSVC(C=10).fit(X, y)

@@ -63,10 +63,9 @@ def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
 
     Parameters
     ----------
-    radius : float or dict, optional
-        How far samples may be off, the same for all models: a number or a dict of class
-        label to number. By default each model is scored at its own radius of training,
-        which favours models with radius 0.
+    radius : float, optional
+        How far samples may be off, the same for all models. By default each model is
+        scored at its own radius of training, which favours models with radius 0.
     balanced : bool, default=False
         Whether to return the balanced accuracy, where every class has the same weight.
 

@@ -38,13 +38,12 @@ class RobustLinearSVC(LinearClassifier):
     ----------
     C : float, default=1.0
         Weight of the losses; smaller values regularise more.
-    radius : float or dict, default=None
+    radius : float, default=None
         How far a sample may be off, in units of `noise`, or in standard errors if `fit`
-        gets `X_err`: one number, or a dict with a number for every class. None is 1 if
-        `noise` (an array, a covariance, `Box`, `CrossPolytope`) or `X_err` states
-        scales; 0 for a norm without scales ("l2", "linf", "l1"); and 0 after
-        `TrueFeatures`, whose means allow for the errors already. Give radii for single
-        samples to `fit`.
+        gets `X_err`. None is 1 if `noise` (an array, a covariance, `Box`,
+        `CrossPolytope`) or `X_err` states scales; 0 for a norm without scales ("l2",
+        "linf", "l1"); and 0 after `TrueFeatures`, whose means allow for the errors
+        already. Give radii for single samples to `fit`.
     noise : {"l2", "linf", "l1"}, array of shape (n_features,) or \
             (n_features, n_features), Series, dict, frame, Box, CrossPolytope or \
             Correlated, default="l2"
@@ -142,9 +141,9 @@ class RobustLinearSVC(LinearClassifier):
     error_shape_ : str or None
         The shape of `X_err` in training; None without. A model trained with `X_err`
         needs `X_err` in its other methods, too.
-    radius_ : float, dict or None
-        The radius of training, a number or a dict; None if every sample had its own. It
-        is the default of `robust_score` and `worst_case`.
+    radius_ : float or None
+        The radius of training; None if every sample had its own. It is the default of
+        `robust_score` and `worst_case`.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
@@ -254,8 +253,7 @@ class RobustLinearSVC(LinearClassifier):
             plain = not hasattr(self, "radius_") and not default_radius(self.noise)
             said = "  # an ordinary SVM, unless fit is given a radius or X_err"
             return said if plain else ""
-        sizes = list(radius.values()) if isinstance(radius, dict) else radius
-        return "" if np.any(sizes) else "  # an ordinary SVM: radius is 0"
+        return "" if np.any(radius) else "  # an ordinary SVM: radius is 0"
 
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
         data = training_data(self, X, y, sample_weight, radius, X_err)

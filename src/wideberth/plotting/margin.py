@@ -49,7 +49,7 @@ class MarginDisplay(Display):
         ----------
         estimator : fitted RobustLinearSVC or RobustPipeline, of two features
         X, y : data to draw
-        radius : float, dict or array of shape (n_samples,), optional
+        radius : float or array of shape (n_samples,), optional
             Size of the sets; by default that of training. Required if the model was
             trained with a radius for each sample. With `X_err` it is in units of the
             errors, and 1 by default if the model was trained without errors.
@@ -78,7 +78,7 @@ class MarginDisplay(Display):
             outline = np.array([shape.maximizer(w) for w in normals])
         else:
             outline = np.stack([judged.noise.gradients(w) for w in normals], axis=1)
-        radii = np.broadcast_to(model._radii(y, radius, X_err), (len(y),))
+        radii = np.broadcast_to(model._radii(radius, X_err), (len(y),))
         return cls(
             X=X,
             y=y,
