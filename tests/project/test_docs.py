@@ -1,5 +1,7 @@
 """What the documentation shows must run."""
 
+import doctest
+import importlib
 import os
 import re
 import shlex
@@ -106,6 +108,20 @@ def test_pages_for_beginners_and_their_pictures_hide_no_setting():
     for file in files:
         Cs = re.findall(r"\bC=(1e-\d+|0\.0\d*)", file.read_text("utf-8"))
         assert not Cs, (file.name, Cs)
+
+
+WITH_EXAMPLES = [
+    file
+    for file in sorted((ROOT / "src" / "wideberth").rglob("*.py"))
+    if ">>> " in file.read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("file", WITH_EXAMPLES, ids=lambda file: file.stem)
+def test_the_examples_in_docstrings_run(file):
+    name = ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
+    found = doctest.testmod(importlib.import_module(name.removesuffix(".__init__")))
+    assert not found.failed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
