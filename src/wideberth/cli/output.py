@@ -331,6 +331,11 @@ def number(value: float) -> str:
     return with_minus(f"{value:.4g}")
 
 
+def interval(low: float, high: float) -> str:
+    """Write the ends of an interval, which may be infinite."""
+    return f"{number(low)} to {number(high)}".replace("inf", "∞")
+
+
 def with_minus(text: str) -> str:
     """A number with the sign that is as wide as a plus."""
     return text.replace("-", "−")

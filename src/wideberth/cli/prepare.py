@@ -326,8 +326,9 @@ def training_rows(table: Table, options: FitOptions) -> PreparedRows:
             "them in with --missing median, or leave such columns out with --drop."
         )
     kept, categories = np.flatnonzero(keep), _holes(table, columns.categories)
-    measured = options.errors is not None or options.measured or bool(columns.logs)
-    X = columns.encode(table, gaps=options.measured, dense=measured)
+    dense = options.errors is not None or options.measured or bool(columns.logs)
+    dense = dense or options.kernel is not None
+    X = columns.encode(table, gaps=options.measured, dense=dense)
     numbers = (hole for name, hole in holes.items() if name not in columns.categories)
     filled = sum(int(hole[keep].sum()) for hole in numbers)
     dropped = int((labelled & ~keep).sum())
