@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from wideberth.cli.output import interval, number, points
+from wideberth.cli.output import interval, number, points, unbounded
 from wideberth.cli.result import (
     Advice,
     ClassEvaluation,
@@ -188,14 +188,15 @@ def _tell_worth(
 
 def tell_radii(gain: RadiusGain, noise: NoiseFacts) -> str:
     """What a kernel costs, or brings, in certified radius."""
-    own, line, middle = (
-        number(one).replace("inf", "∞") for one in (gain.own, gain.line, gain.median)
+    own, line = (
+        number(one) if math.isfinite(one) else "any size"
+        for one in (gain.own, gain.line)
     )
+    ends = f"{100 * gain.confidence:g} % interval {interval(gain.low, gain.high)}"
     return (
-        f"Half of the rows left out are certified to stay right up to {own} "
-        f"{noise.unit}, with a straight boundary up to {line}; the median difference "
-        f"of a row is {middle} ({100 * gain.confidence:g} % interval "
-        f"{interval(gain.low, gain.high)})."
+        "Half of the rows left out are certified to stay right under noise up to "
+        f"{own} {noise.unit}, with a straight boundary up to {line}; the median "
+        f"difference of a row is {unbounded(gain.median)} ({ends})."
     )
 
 
@@ -393,21 +394,21 @@ def _curve(result: FitResult) -> Iterator[Advice]:
         )
     if "line" not in found.gains:
         return
-    ahead, findings = (
-        found.gains["line"],
-        (
-            worth.curve_as_measured,
-            worth.curve_under_noise,
-        ),
-    )
+    ahead, plain = found.gains["line"].accuracy, found.noiseless_curve
+    findings = worth.curve_as_measured, worth.curve_under_noise
     if "better" not in findings:
         as_well = "does as well" if "worse" not in findings else "does better"
-        yield Advice(
-            "line-suffices",
-            f"A straight boundary {as_well} on rows left out (the kernel is ahead by "
-            f"{points(ahead.accuracy)} percentage points), has weights to read, and "
-            "its certificates are exact. Leave out --kernel.",
+        text = (
+            f"A straight boundary {as_well} on rows left out (difference "
+            f"{points(ahead)} percentage points), has weights to read, and its "
+            "certificates are exact. Leave out --kernel"
         )
+        if plain is not None and plain.low > 0:
+            text += (
+                ", or give it less noise to stand: with --radius 0 it is ahead by "
+                f"{points(plain)} percentage points"
+            )
+        yield Advice("line-suffices", f"{text}.")
     elif "worse" in findings:
         first = worth.curve_as_measured == "better"
         yield Advice(

@@ -289,16 +289,19 @@ class Judge(ABC):
 
     def gains(self, held: dict[str, FoldAnswers], noise) -> dict[str, tuple]:
         """Of the first model over the others, as measured and under the noise."""
-        first, *others = held
-
-        def gain(name: str, radius=None) -> Gain:
-            own, other = (self.scores(held[one], radius) for one in (first, name))
-            return paired_gain(own, other, self.fold, self.group)
-
+        first, *others = held.values()
         return {
-            name: (gain(name), None if noise is None else gain(name, noise))
-            for name in others
+            name: (
+                self._gain(first, other),
+                None if noise is None else self._gain(first, other, noise),
+            )
+            for name, other in zip([*held][1:], others, strict=True)
         }
+
+    def _gain(self, own: FoldAnswers, other: FoldAnswers, radius=None) -> Gain:
+        """Of one model over another, as measured or under the worst noise."""
+        first, second = (self.scores(one, radius) for one in (own, other))
+        return paired_gain(first, second, self.fold, self.group)
 
     def means(self, scores: np.ndarray) -> FoldMeans:
         """Of scores, in each fold."""
@@ -354,11 +357,12 @@ class ClassJudge(Judge):
                 classes=self._classes(right, sure),
             )
 
-        line = held.get("line")
+        line, noiseless = held.get("line"), held.get("tuned")
         check = self._curve_check(aside, [*held.values()]) if aside else None
         return ClassEvaluation(
             **shared,
             radius_gain=line and radius_gain(held[first], line, self.y),
+            noiseless_curve=line and noiseless and self._gain(noiseless, line),
             curve_check=check,
             radii=None if radii is None else radii.tolist(),
             majority=float(share),
@@ -371,14 +375,8 @@ class ClassJudge(Judge):
     def _curve_check(self, aside: list[FoldAnswers], models: list[FoldAnswers]) -> Gain:
         """How far a quick curve is ahead of the straight boundary that is best."""
         line, curve = aside
-        own = self.scores(curve)
-        return min(
-            (
-                paired_gain(own, self.scores(other), self.fold, self.group)
-                for other in (line, *models)
-            ),
-            key=lambda gain: gain.mean,
-        )
+        gains = (self._gain(curve, other) for other in (line, *models))
+        return min(gains, key=lambda gain: gain.mean)
 
     def _classes(
         self, right: np.ndarray, sure: np.ndarray | None

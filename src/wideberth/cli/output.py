@@ -333,7 +333,12 @@ def number(value: float) -> str:
 
 def interval(low: float, high: float) -> str:
     """Write the ends of an interval, which may be infinite."""
-    return f"{number(low)} to {number(high)}".replace("inf", "∞")
+    return f"{unbounded(low)} to {unbounded(high)}"
+
+
+def unbounded(value: float) -> str:
+    """Write a measurement that may be infinite."""
+    return number(value).replace("inf", "∞")
 
 
 def with_minus(text: str) -> str:

@@ -63,6 +63,7 @@ def fit_page(result: FitResult) -> str:
         "percent": percent,
         "whole": whole,
         "interval": output.interval,
+        "unbounded": output.unbounded,
         "points": output.points,
         "spread": output.spread,
         "off": output.off,

@@ -487,7 +487,8 @@ class ClassEvaluation(Evaluation):
 
     `majority` is what always naming the same class achieves. `confusion` counts rows by
     the class given, and within it by the class predicted. `radius_gain` is that of a
-    kernel; `curve_check` is how far a quick curve is ahead of a straight boundary.
+    kernel, `noiseless_curve` how far a kernel trained without noise is ahead of the
+    straight boundary, and `curve_check` how far a quick curve is.
     """
 
     models: dict[str, Accuracies]
@@ -496,6 +497,7 @@ class ClassEvaluation(Evaluation):
     gains: dict[str, Gains]
     verdicts: dict[str, VerdictAccuracy] | None = None
     radius_gain: RadiusGain | None = None
+    noiseless_curve: Gain | None = None
     curve_check: Gain | None = None
 
     kinds = ("accuracy", "certified")

@@ -49,6 +49,8 @@ RADII = 61
 def _steps(options: FitOptions, given: Uncertainty, X) -> list:
     """What is done to the rows before they reach the model."""
     fill, scale = options.missing == "median", options.standardize
+    if options.kernel is not None:
+        return [PreparedNumbers(given.n_indicators, fill, scale, centre=True)]
     if beside := given.n_indicators:
         return [PreparedNumbers(beside, fill, scale)] if fill or scale else []
     steps: list = []

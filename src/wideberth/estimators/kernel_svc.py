@@ -520,14 +520,15 @@ def quick_answers(data: TrainingRows, X: np.ndarray, seed: int) -> list[np.ndarr
     Of at most 5000 samples, with 128 landmarks and γ by the rule "scale".
     """
     data = _drawn(data, seed)
+    centre = data.X.mean(axis=0)
+    data, X = replace(data, X=data.X - centre), X - centre
     step = kernel_step(data, "scale", _FIRST, seed)
     signs = np.stack([data.signs(k) for k in data.positives], axis=1)
     weight, found = data.factored_weight, []
     spread = data.X.std(axis=0)
     units = np.where(spread > 0, spread, 1.0)  # for the rounding of products
-    centre = data.X.mean(axis=0)
-    plain, asked = ((part - centre) / units for part in (data.X, X))
-    for Z, new in ((plain, asked), (features(step, data.X), features(step, X))):
+    straight = data.X / units, X / units
+    for Z, new in (straight, (features(step, data.X), features(step, X))):
         Z, new = (np.column_stack([part, np.ones(len(part))]) for part in (Z, new))
         penalty = _PENALTIES[int(_ridge_errors(Z, signs, weight).argmin())]
         scores = new @ _ridge((weight * Z.T) @ Z, (weight * Z.T) @ signs, penalty)
