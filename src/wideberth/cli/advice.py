@@ -166,12 +166,10 @@ def _judge_kernel(
         return Worth(verdict, curve_as_measured=curve[0])
     found = [_finding(evaluation, kind) for kind in kinds]
     own = _tell_worth(subject, evaluation, found)
-    return Worth(
-        verdict,
-        f"{own} Cross-validation chose radius 0." if noise.largest == 0 else own,
-        *found,
-        *curve,
-    )
+    zero = len(kinds) > 1 and noise.largest == 0
+    (measured, noisy), pair = ([*one, None][:2] for one in (found, curve))
+    detail = f"{own} Cross-validation chose radius 0." if zero else own
+    return Worth(verdict, detail, measured, noisy, *pair)
 
 
 def _tell_worth(
