@@ -59,6 +59,89 @@ autodoc_typehints = "none"  # numpydoc says it in words
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+#: Formulas as docstrings write them for a terminal, and as pages set them.
+FORMULAS = {
+    "½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+": (
+        r"\tfrac12\lVert w\rVert^2 + \tfrac12\lambda_b b^2 + s_0\,\Omega(w) + \sum_i c_i "
+        r"\bigl[1 - y_i(\langle w,x_i\rangle + b) + \rho_i\,\Omega(w)\bigr]_+"
+    ),
+    "½‖w‖² + s₀Ω(w) + Σ c_i max(τ(r_i + ρ_iΩ(w)), (1−τ)(ρ_iΩ(w) − r_i))": (
+        r"\tfrac12\lVert w\rVert^2 + s_0\,\Omega(w) + \sum_i c_i \max\bigl("
+        r"\tau(r_i + \rho_i\,\Omega(w)),\ (1-\tau)(\rho_i\,\Omega(w) - r_i)\bigr)"
+    ),
+}
+
+
+def set_formulas(app, what, name, obj, options, lines):
+    """Set the formulas of a docstring."""
+    for place, line in reversed(list(enumerate(lines))):
+        for text, formula in FORMULAS.items():
+            before, found, after = line.partition(text)
+            if found:
+                indent = line[: len(line) - len(line.lstrip())] * (not before.strip())
+                block = ["", f"{indent}.. math:: {formula}", "", after.lstrip(" .,")]
+                lines[place : place + 1] = [before.rstrip(), *block]
+                if not before.strip():  # a block of its own, which "::" announced
+                    above = max(k for k in range(place) if lines[k].strip())
+                    lines[above] = lines[above].replace("::", ":")
+                    lines[place + 2] = lines[place + 2].lstrip()
+
+
+#: Where pages of the reference send readers on: guides first, then examples.
+GUIDES = {
+    "RobustLinearSVC": [
+        "which-knob",
+        "noise",
+        "error-bars",
+        "wrong-labels",
+        "gallery/first_steps/plot_raw_units",
+        "gallery/first_steps/plot_ruler",
+        "gallery/error_bars/plot_catalogue",
+    ],
+    "RobustLinearSVCCV": [
+        "paths",
+        "proof",
+        "gallery/first_steps/plot_cross_validation",
+    ],
+    "RobustKernelSVC": ["curved", "theory/curved"],
+    "MeasuredSVC": [
+        "error-bars",
+        "theory/measured",
+        "gallery/error_bars/plot_galaxies",
+        "gallery/error_bars/plot_missing_values",
+    ],
+    "TrueFeatures": [
+        "error-bars",
+        "theory/population",
+        "gallery/error_bars/plot_nuclei",
+    ],
+    "RobustLinearRegressor": ["regression", "gallery/error_bars/plot_redshifts"],
+    "RobustLinearRegressorCV": ["regression", "proof"],
+    "MeasuredRegressor": ["regression", "theory/regression"],
+    "make_robust_pipeline": [
+        "noise",
+        "categories",
+        "gallery/first_steps/plot_raw_units",
+        "gallery/first_steps/plot_categories",
+    ],
+    "Box": ["noise", "few-features", "gallery/sparse_models/plot_box_noise"],
+    "CrossPolytope": ["noise", "few-features"],
+    "Correlated": ["noise", "gallery/error_bars/plot_error_ellipses"],
+    "radius_from_std": ["choosing-a-radius"],
+    "robust_scorer": ["paths", "choosing-a-radius"],
+    "open_data": ["scaling", "gallery/large_data/plot_out_of_core"],
+    "solve": [
+        "the-answer",
+        "details",
+        "theory/problem",
+        "gallery/how_it_works/plot_certificate",
+    ],
+    "screen": ["theory/tests", "gallery/how_it_works/plot_screening"],
+    "path": ["paths", "theory/ranges"],
+    "load_model": ["command-line"],
+}
+autosummary_context = {"guides": GUIDES}
+
 # -- figures of pages ----------------------------------------------------------
 
 plot_include_source = False
@@ -138,6 +221,7 @@ def figure_first(app, docname, source):
 def setup(app):
     """Connect what Sphinx calls while it reads pages."""
     app.connect("source-read", figure_first)
+    app.connect("autodoc-process-docstring", set_formulas, priority=400)
 
 
 # -- pages ---------------------------------------------------------------------
@@ -150,7 +234,7 @@ html_show_sourcelink = False
 html_sidebars = {"**": ["globaltoc.html"]}  # all pages, under their captions
 toc_object_entries_show_parents = "hide"
 html_theme_options = {
-    "logo": {"text": "wideberth"},
+    "logo": {"text": f"wideberth {release}"},
     "navbar_align": "left",
     "navbar_center": [],
     "navbar_persistent": ["search-button"],

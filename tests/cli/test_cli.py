@@ -327,7 +327,7 @@ def test_what_is_proven_of_a_choice_is_what_the_library_proves(tmp_path, fit):
         ("--folds 0", "--folds 0"),
         ("--radius 0.0,1", "one value of --radius"),
         ("--memory 1GB", "needs the whole table"),
-        ("--model measured", "does not go with --prove"),
+        ("--model measured", "has no use for --prove"),
     ],
 )
 def test_what_no_proof_is_about_is_refused(capsys, more, said):
@@ -439,10 +439,10 @@ def test_warnings_may_be_errors(tmp_path):
     ("arguments", "code", "sentence"),
     [
         (["fit", "data.csv"], 2, "say which column to predict: --target COL."),
-        (["fit", "data.csv", "--target", "state", "--report", "r.pdf"], 2, "--report r.pdf: an HTML page is written, and its name must end in .html or .htm"),
-        (["fit", "data.csv", "--target", "state", "--out", "m.pkl"], 2, "a model file is written, and its name must end in .wideberth"),
+        (["fit", "data.csv", "--target", "state", "--report", "r.pdf"], 2, "--report r.pdf: an HTML page is written; its name must end in .html or .htm"),
+        (["fit", "data.csv", "--target", "state", "--out", "m.pkl"], 2, "a model file is written; its name must end in .wideberth"),
         (["fit", "data.csv", "--target", "state", "--suspects", "s.xlsx"], 2, "a CSV is written"),
-        (["certify", "m", "data.csv", "--curve", "c.png"], 2, "--curve c.png: a CSV is written, and its name must end in .csv or .txt"),
+        (["certify", "m", "data.csv", "--curve", "c.png"], 2, "--curve c.png: a CSV is written; its name must end in .csv or .txt"),
         (["fit", "none.csv", "--target", "y"], 1, "none.csv: there is no such file."),
         (["fit", "data.csv", "--target", "sex"], 1, "data.csv has no column 'sex'"),
         (["fit", "data.csv", "--target", "mass", "--drop", "state", "--task", "classify"], 1, "it must hold a class"),
@@ -477,6 +477,17 @@ def test_errors_are_one_sentence(
     assert out == ""
     if code == 1:
         assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"), [("-1", False), ("x", False), ("1,5", True)]
+)
+def test_only_a_decimal_comma_is_told_how_to_write_a_point(given, hint, capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "data.csv", "--target", "state", "--tol", given])
+    said = capsys.readouterr().err
+    assert f"{given!r} must be a number > 0." in said
+    assert ("1.5 is written with a point" in said) == hint
 
 
 def test_what_is_not_installed_is_named_at_once(fitted, monkeypatch, capsys):

@@ -118,8 +118,8 @@ def test_values_without_an_error(cli):
     bad.loc[8, "mass_err"] = 0
     bad.to_csv("bad.csv", index=False)
     told = cli("fit bad.csv --target state --errors auto", code=1).err
-    assert "'temp_err' has 1 absent (row 5 (line 6))" in told
-    assert "'mass_err' has 2 negative, 1 zero (row 7 (line 8), row 8 (line 9), " in told
+    assert "'temp_err': 1 absent (row 5 (line 6))" in told
+    assert "'mass_err': 2 negative and 1 zero (row 7 (line 8), row 8 (line 9), " in told
     assert "absent=exact" in told
     command = "fit bad.csv --target state --folds 0 --json --errors auto absent=drop"
     assert json.loads(cli(command).out)["data"]["rows_dropped"] == 4
@@ -135,7 +135,7 @@ def test_values_without_an_error(cli):
     cli(f"{FIT} --errors auto --folds 0")
     answer = cli("certify m.wideberth one.csv")
     assert [bool(row["certified_radius"]) for row in read_csv(answer.out)] == [0, 1]
-    assert "1 of 2 rows lack an error" in answer.err
+    assert "1 of 2 rows lacks an error" in answer.err
 
 
 @pytest.mark.parametrize("rows", [[8], slice(None)], ids=["one", "all"])
@@ -145,7 +145,9 @@ def test_an_error_of_zero_is_one_only_where_values_are_said_to_be_exact(cli, row
     frame.to_csv("zero.csv", index=False)
     cli(f"{FIT} --errors auto --folds 0")
     told = cli("certify m.wideberth zero.csv", code=int(rows != [8])).err
-    assert f"{len(frame.loc[rows])} of {len(frame)} rows lack an error" in told
+    n = len(frame.loc[rows])
+    lack = "lacks" if n == 1 else "lack"
+    assert f"{n} of {len(frame)} rows {lack} an error" in told
     found = []
     for memory in ("", "--memory 8GB"):
         command = f"fit zero.csv --target state --folds 0 --json {memory} --errors auto"
@@ -176,11 +178,11 @@ def test_a_radius_is_chosen_among_multiples_of_the_errors(cli):
     ("options", "code", "told"),
     [
         ("--errors suffix:_sd", 1, "fits no column"),
-        ("--errors nothing.csv", 1, "is no file"),
+        ("--errors nothing.csv", 1, "there is no such file, and it names no columns"),
         ("--errors short.csv", 1, "errors of 3 rows"),
         ("--errors few.csv", 1, "has no columns 'temp', 'size'"),
         ("--errors auto absent=0.05", 2, "share:0.05"),
-        ("--errors auto bocks", 2, "'bocks' is not known; behind the place"),
+        ("--errors auto bocks", 2, "'bocks' is not known; after the place"),
         ("--errors auto --noise linf", 2, "both say"),
         ("--errors auto --radius 1std", 2, "both say"),
         ("--errors auto absent=median --memory 8GB", 2, "--memory"),

@@ -114,9 +114,9 @@ def test_what_the_target_is_is_told_and_why(tmp_path, y, words, task, said):
         (FRACTIONS, "--C auto --score-radius 1", 2, "--score-radius is about classes"),
         (WHOLE % 2, "--quantile 0.9", 2, "--quantile is about numbers"),
         (FRACTIONS, "--quantile 1", 2, "must be a number between 0 and 1"),
-        (FRACTIONS, "--model measured --radius 1", 2, "in which --radius has no place"),
-        (FRACTIONS, "--model measured --C 2", 2, "in which --C has no place"),
-        (FRACTIONS, "--model measured --quantile 0.9", 2, "--quantile has no place"),
+        (FRACTIONS, "--model measured --radius 1", 2, "has no use for --radius"),
+        (FRACTIONS, "--model measured --C 2", 2, "has no use for --C"),
+        (FRACTIONS, "--model measured --quantile 0.9", 2, "no use for --quantile"),
     ],
 )
 def test_what_is_no_regression_is_refused_in_a_sentence(
@@ -215,7 +215,7 @@ def test_ranges_are_within_the_errors_of_the_row_itself(tmp_path):
     new = table(X[:9], y[:9], 3 * E[:9])
     new.loc[4, "temp"] = np.nan
     rows, said = answers(tmp_path, new)
-    assert "1 of 9 rows lack a value" in said
+    assert "1 of 9 rows lacks a value" in said
     ends = model.prediction_range(pd.DataFrame(X[:9], columns=NAMES), X_err=3 * E[:9])
     sound = np.arange(9) != 4
     np.testing.assert_allclose(rows.loc[sound, ["low", "high"]], ends[sound])

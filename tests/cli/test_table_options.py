@@ -242,7 +242,7 @@ MISTAKES = {
     "fit lab.csv --target state --noise few.csv --one-hot auto --read dates=day":
         "wideberth: few.csv has no scale for",
     "fit lab.csv --target state --one-hot auto --drop day w --errors bad.csv":
-        "wideberth: bad.csv: some values have no error that can be used: 'mass' has 75",
+        "wideberth: bad.csv: some values have no error that can be used: 'mass': 75",
     "fit twice.csv --target state --errors auto":
         "'mass_err' may be the error of any column called 'mass'; give these columns",
 }  # fmt: skip
@@ -360,7 +360,7 @@ def test_values_without_a_logarithm_are_named(folder):
         "2 values in column 'a' are ≤ 0 and have no logarithm (row 3 (line 4)" in told
     )
     told = run("predict l.wideberth p.csv").stderr
-    assert "2 of 80 rows have no logarithm and get no answer (rows 3, 6)" in told
+    assert "2 of 80 rows lack a logarithm and get no answer (rows 3, 6)" in told
 
 
 def test_limits_of_detection_are_intervals(folder):

@@ -308,7 +308,7 @@ def _proof(result: FitResult) -> Iterator[Advice]:
         yield Advice(
             "not-converged",
             f"Training{which} stopped before the tolerance was proven: the objective "
-            f"may still be improved by up to {100 * gap:.2g} %. Standardising the "
+            f"may still be lowered by up to {100 * gap:.2g} %. Standardising the "
             "features (--standardize) usually helps.",
             serious=True,
         )
@@ -350,8 +350,8 @@ def _fit(result: FitResult) -> Iterator[Advice]:
         yield Advice(
             "near-critical",
             f"The radius is {100 * max(shares.values()):.0f} % of the critical one"
-            f"{which}, from which on noise covers everything that {apart}. The model "
-            "leans on very little; consider a smaller radius.",
+            f"{which}, from which on noise covers everything that {apart}. Little "
+            "information is left to the model; consider a smaller radius.",
         )
     if training.training_accuracy == 1 and not result.data.leaks:
         beyond = training.training_certified == 1 and result.uncertainty.largest > 0
@@ -443,9 +443,9 @@ def _line(result: FitResult, line: LineFacts) -> Iterator[Advice]:
     if "EM has not converged" in notes:
         yield Advice(
             "slopes-unsettled",
-            "The slopes had not settled when training was stopped: the measurements "
-            "hardly tell some of them. Leave out columns that hold nearly the same "
-            "quantity (--drop).",
+            "The slopes had not converged when training stopped: the measurements "
+            "hardly determine some of them. Leave out columns that hold nearly the "
+            "same quantity (--drop).",
             serious=True,
         )
 
@@ -531,14 +531,14 @@ def _errors(result: FitResult) -> Iterator[Advice]:
     if errors and first in (noise.exact or ()) and effects[first] > 0:
         yield Advice(
             "leans-on-exact",
-            f"The model leans most on {listed([first])}, which has no errors and "
-            "counts as exact. If it is not, give its errors: training prefers what it "
-            "can trust.",
+            f"The feature of most effect is {listed([first])}, which has no errors and "
+            "counts as exact. If it is not, give its errors: training prefers exact "
+            "features.",
         )
     if noise.precision_differs:
         yield Advice(
             "precision-differs",
-            "The replicates of some samples spread more than chance explains if all "
+            "The replicates of some samples vary more than chance explains if all "
             "are measured with the same precision. In Python "
             "wideberth.errors.from_replicates gives each sample errors of its own.",
         )
@@ -570,8 +570,8 @@ def _population(result: FitResult) -> Iterator[Advice]:
     if "EM has not converged" in notes:
         yield Advice(
             "population-unsettled",
-            "Learning the population had not settled when it was stopped; verdicts may "
-            "be somewhat off. Fewer features (--drop) or more rows help.",
+            "The estimate of the population had not converged when training stopped; "
+            "verdicts may be somewhat off. Fewer features (--drop) or more rows help.",
         )
     if result.verdicts and result.worth.as_measured == "worse":
         remedy = "Leave out --model measured for this table."

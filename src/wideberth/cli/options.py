@@ -76,7 +76,8 @@ def _number(name: str, allowed: Callable[[float], bool], kind: type = float):
         if math.isfinite(value) and allowed(value):
             return value
         point = text.replace(",", ".", 1)
-        hint = f" {point} is written with a point." if _is_number(point) else ""
+        comma = point != text and _is_number(point)
+        hint = f" {point} is written with a point." if comma else ""
         raise argparse.ArgumentTypeError(f"{text!r} must be {name}.{hint}")
 
     return read
@@ -193,8 +194,8 @@ class ErrorsGiven:
                 given["absent"] = rule
             else:
                 raise argparse.ArgumentTypeError(
-                    f"{word!r} is not known; behind the place of the errors may stand "
-                    "box, and absent=exact, median, drop or share:0.05."
+                    f"{word!r} is not known; after the place of the errors write box, "
+                    "or absent= with exact, median, drop or share:0.05."
                 )
         return cls(words[0], **given)
 
@@ -410,7 +411,7 @@ class TableOptions:
             ending = os.path.splitext(path or "")[1]
             if ending and ending.lower() not in allowed:
                 yield (
-                    f"--{option} {path}: {_KINDS[allowed[0]]} is written, and its name "
+                    f"--{option} {path}: {_KINDS[allowed[0]]} is written; its name "
                     f"must end in {' or '.join(allowed)}, or have no ending; not in "
                     f"{ending}."
                 )
@@ -567,7 +568,7 @@ class FitOptions(TableOptions):
     def _mistakes_of_noise(self) -> Iterator[str]:
         """What is said twice of how far rows may be off, or does not go together."""
         if self.replicates is not None and self.missing == "median":
-            yield "--replicates needs measured values: not with --missing median."
+            yield "--replicates needs measured values; leave out --missing median."
         own = [*self._given(("radius_column", "replicates"))]
         if len(own) > 1:
             yield f"{own[0]} and {own[1]} both give rows their radii; give one."
@@ -581,7 +582,10 @@ class FitOptions(TableOptions):
         if self.noise.shape != "l2" and (self.errors or self.replicates):
             given.append(f"--noise {self.noise.shape}")
         if len(given) > 1:
-            yield f"{' and '.join(given)} both say what shape the noise has."
+            yield (
+                f"{' and '.join(given)} both say what shape the noise has; leave out "
+                f"{'one' if len(given) == 2 else 'all but one'}."
+            )
         priced = [*self._given(["norm_penalty"])]
         if priced and self.error_shape != "box" and self.errors is not None:
             yield (
@@ -589,7 +593,10 @@ class FitOptions(TableOptions):
                 f"share; leave it out, or write --errors {self.errors.where} box."
             )
         if self.limits is not None and "--errors" not in given and given:
-            yield f"--limits gives values errors, and {given[0]} another shape."
+            yield (
+                f"--limits gives errors to single values, and {given[0]} the same "
+                "noise to all rows; leave out one of the two."
+            )
         covering = self.confidence is not None and self.noise.scales is not None
         if covering and self.radius.values:
             yield (
@@ -612,15 +619,15 @@ class FitOptions(TableOptions):
         given += ["--errors … box"] if self.error_shape == "box" else []
         for option in given:
             yield (
-                f"--model measured does not go with {option}: it knows values by "
-                "their standard errors, --errors. Leave out one of the two."
+                f"--model measured takes noise as standard errors (--errors), and has "
+                f"no use for {option}; leave out one of the two."
             )
         if self.numbers:
             for option in self._given(_NO_LINE):
                 drop = ", and such columns with --drop" if "one" in option else ""
                 yield (
-                    f"--model measured fits numbers by likelihood, in which {option} "
-                    f"has no place; leave it out{drop}."
+                    f"--model measured fits numbers by likelihood and has no use for "
+                    f"{option}; leave it out{drop}."
                 )
 
     def _mistakes_of_kernels(self) -> Iterator[str]:
@@ -642,17 +649,17 @@ class FitOptions(TableOptions):
 
     def _mistakes_of_pieces(self) -> Iterator[str]:
         for option in self._given(_WHOLE):
-            yield f"{option} needs the whole table; leave it out, or --memory."
+            yield f"{option} needs the whole table; leave out {option} or --memory."
         whole = {
             "choosing among several values": self.chooses,
             "--radius in std": self.radius.std,
             "--missing median": self.missing == "median",
             "--model measured": self.measured,
-            "absent= of --errors but exact": self.errors is not None
+            "absent=median, drop or share: of --errors": self.errors is not None
             and self.errors.absent not in (None, "exact"),
         }
         for what in [name for name, wanted in whole.items() if wanted]:
-            yield f"{what} needs the whole table; leave it out, or --memory."
+            yield f"{what} needs the whole table; leave out that or --memory."
         if self.data == "-":
             yield "--memory needs a file, which is read several times, not -."
 
@@ -768,11 +775,14 @@ class FitOptions(TableOptions):
         if self.prove is None:
             return
         if self.C != (1.0,) and (len(self.C) != 2 or self.C[0] >= self.C[1]):
-            yield "--prove takes a range of C, such as --C 0.001,100, or none."
+            yield (
+                "--prove takes the two ends of a range of C, such as --C 0.001,100; "
+                "without --C it takes these."
+            )
         if self.ramp:
-            yield "--prove knows no bounds for the ramp; leave out --ramp, or --prove."
+            yield "--prove has no bounds for the ramp; leave out --ramp or --prove."
         if not self.folds:
-            yield "--prove is about cross-validation; leave out --folds 0."
+            yield "--prove needs the folds of cross-validation; leave out --folds 0."
         several = {"--radius": self.radius.values, "--norm-penalty": self.norm_penalty}
         for name in [name for name, values in several.items() if len(values) > 1]:
             yield f"--prove chooses C alone; give one value of {name}."

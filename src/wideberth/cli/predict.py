@@ -363,9 +363,9 @@ def _applied(
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
             usable &= ~hole
-    unanswered.note(table, ~usable, "lack a value")
+    unanswered.note(table, ~usable, "a value")
     impossible = model.columns.without_logarithm(X)
-    unanswered.note(table, impossible & usable, "have no logarithm")
+    unanswered.note(table, impossible & usable, "a logarithm")
     usable &= ~impossible
     bars = standard = None
     if errors is not None:
@@ -374,7 +374,7 @@ def _applied(
             cells = errors.cells(held, table, model.columns)
         cells = errors.filled(cells, X, model.columns)
         lacking = errors.holes(cells)
-        unanswered.note(table, lacking & usable, "lack an error")
+        unanswered.note(table, lacking & usable, "an error")
         usable &= ~lacking
         cells = tuple(map(np.nan_to_num, cells))
         X, cells = model.columns.take_logs(X, cells, errors.shape == "box")
@@ -411,6 +411,7 @@ class _Unanswered:
     unseen: dict[str, Counter] = field(default_factory=dict)
 
     def note(self, table: Table, rows: np.ndarray, why: str) -> None:
+        """Count rows of a table that lack something."""
         numbers = np.flatnonzero(rows)
         self.counts[why] = self.counts.get(why, 0) + numbers.size
         shown = self.first.setdefault(why, [])
@@ -423,7 +424,8 @@ class _Unanswered:
                 first = ", ".join(map(str, self.first[why]))
                 more = ", …" if count > 5 else ""
                 output.warn(
-                    f"{where}: {count} of {counted(n, 'row')} {why} and "
+                    f"{where}: {count} of {counted(n, 'row')} "
+                    f"{agree(count, 'lacks', 'lack')} {why} and "
                     f"{agree(count, 'gets', 'get')} no answer "
                     f"({agree(count, 'row', 'rows')} {first}{more})."
                 )

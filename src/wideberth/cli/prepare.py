@@ -81,7 +81,7 @@ class Columns:
             categories[name] = tuple(levels)
         numeric, dates = tuple(table.names), options.read.dates
         if absent := [name for name in options.log if name not in numeric]:
-            raise UserError(f"--log {absent[0]}: it is no column of numbers.")
+            raise UserError(f"--log {absent[0]}: that column holds no numbers.")
         limits = {name: _ends(table, name) for name in table.bounds}
         columns = cls(numeric, categories, dates, options.log, limits)
         check_names(columns.features, "with --one-hot it")

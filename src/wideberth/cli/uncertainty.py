@@ -211,7 +211,7 @@ def find_error_columns(
         pair = next(own for own in found.values() if len(own) == 2)
         raise UserError(
             f"{quoted(pair[0])} and {quoted(pair[1])} are lower and upper errors, "
-            "which an ellipsoid has no place for; write --errors "
+            "and ellipsoids take one error for each value; write --errors "
             f"{pattern} box."
         )
     return made, tuple(unused), of_target
@@ -286,7 +286,7 @@ def columns_by_name(pattern: str, names: Sequence[str]) -> dict[str, list[str]]:
         found = error_columns(names, pattern)
     except ValueError:
         raise UserError(
-            f"--errors {pattern} is no file, and says nothing about columns; give "
+            f"--errors {pattern}: there is no such file, and it names no columns; give "
             "auto, suffix:_err, prefix:e_, infix:_err, two marks of lower and upper "
             "errors (suffix:_error_min,_error_max), or a file with a table of errors."
         ) from None
@@ -332,13 +332,13 @@ def _refuse_bad_errors(errors: ErrorColumns, held: Table, rows) -> None:
                 where = np.flatnonzero(np.logical_or.reduce([*bad.values()]))
                 first = ", ".join(held.where(int(row)) for row in where[:3])
                 more = ", …" if where.size > 3 else ""
-                told.append(f"{quoted(name)} has {', '.join(counts)} ({first}{more})")
+                told.append(f"{quoted(name)}: {' and '.join(counts)} ({first}{more})")
     if told:
         shown = "; ".join(told[:6]) + ("; …" if len(told) > 6 else "")
         raise UserError(
             f"some values have no error that can be used: {shown}. Say what is meant "
-            "by all of them: absent=exact, absent=median or absent=share:0.05 behind "
-            "--errors, or absent=drop to leave such rows out."
+            "by all of them: write absent=exact, absent=median or absent=share:0.05 "
+            "after the place of --errors, or absent=drop to leave such rows out."
         )
 
 

@@ -487,9 +487,9 @@ class Cells:
             above = f"{self.where}: line {cell.line} holds text ({quoted(cell.text)})"
             if not self.form.header:
                 return (
-                    f"{above} where --read header=no promises data; leave that out "
-                    "if these are names, or turn categories into columns of 0 and 1 "
-                    "with --one-hot auto."
+                    f"{above} where --read header=no says that the data begins; leave "
+                    "that out if these are names, or turn categories into columns of "
+                    "0 and 1 with --one-hot auto."
                 )
             if not texts:
                 return (

@@ -268,9 +268,9 @@ def _there(wanted: list, names: list, who: str) -> list:
     """The columns wanted, all of which must be there."""
     if absent := [name for name in wanted if name not in names]:
         columns = agree(len(absent), "column", "columns")
+        its = agree(len(names), "its only column is", "its columns are")
         raise DataError(
-            f"{who} has no {columns} {listed(absent)}; its columns are "
-            f"{listed(names, 12)}."
+            f"{who} has no {columns} {listed(absent)}; {its} {listed(names, 12)}."
         )
     return wanted
 

@@ -144,9 +144,10 @@ class Reader(File, ABC):
         absent = [name for name in dict.fromkeys(wanted) if name not in known]
         if absent:
             like = meant(absent, self.names if len(names) <= _COMPARED else ())
+            its = agree(len(names), "its only column is", "its columns are")
             raise DataError(
                 f"{self.name} has no {agree(len(absent), 'column', 'columns')} "
-                f"{listed(absent)}{f'{like} Its' if like else '; its'} columns are "
+                f"{listed(absent)}{f'{like} I{its[1:]}' if like else f'; {its}'} "
                 f"{listed(self.names, 12)}."
             )
         if features is None:
