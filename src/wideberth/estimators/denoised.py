@@ -179,8 +179,8 @@ class Denoised:
         functions = [self.function(*each) for each in zip(*self.weights, strict=True)]
         parts = []
         for found in self.posteriors(X, X_err):
-            moments = [function.moments(found) for function in functions]
-            values, spreads = (np.stack(each, axis=-1) for each in zip(*moments))
+            moments = zip(*(each.moments(found) for each in functions), strict=True)
+            values, spreads = (np.stack(each, axis=-1) for each in moments)
             parts.append(Scores(found.responsibilities, values, spreads))
         return Scores.joined(parts)
 

@@ -24,7 +24,7 @@ Probabilistic Engineering Mechanics 19, 2004).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -104,7 +104,8 @@ class KernelFunction:
         shares = found.responsibilities.T
         parts = [(x, V, *self._moments(x, V)) for x, V in _gaussians(found)]
         middle = sum(
-            share * mean for share, (_, _, mean, _, _) in zip(shares, parts, strict=True)
+            share * mean
+            for share, (_, _, mean, _, _) in zip(shares, parts, strict=True)
         )
         pull, variance = np.zeros_like(found.mean), np.zeros(len(found.mean))
         for share, (x, V, mean, slope, own) in zip(shares, parts, strict=True):
@@ -190,7 +191,9 @@ class _Axes:
 
     def slope(self, v) -> np.ndarray:
         """E∇f, (n, d)."""
-        inner = (self.weights(v)[:, None] @ self.apart)[:, 0] / (1 + 2 * self.sizes[:, 0])
+        inner = (self.weights(v)[:, None] @ self.apart)[:, 0] / (
+            1 + 2 * self.sizes[:, 0]
+        )
         return -2 * self.root_gamma * np.einsum("nij,nj->ni", self.vectors, inner)
 
     def variances(self, v) -> np.ndarray:

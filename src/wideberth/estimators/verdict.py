@@ -102,7 +102,9 @@ def _block(denoised, found) -> tuple:
     scores = denoised.class_scores(found.mean)
     rows, winner = np.arange(len(scores)), scores.argmax(axis=1)
     chances, lead = np.zeros_like(scores), scores[rows, winner][:, None] - scores
-    cell, share, variance = (np.zeros(len(scores), dtype=t) for t in (int, float, float))
+    cell, share, variance = (
+        np.zeros(len(scores), dtype=t) for t in (int, float, float)
+    )
 
     def ahead(p: int, k: int):
         return denoised.function(coef[p] - coef[k], shifts[p] - shifts[k])
