@@ -41,8 +41,8 @@ _LINES = 64
 #: Where points of a line begin, in standard deviations, and how far they are apart;
 #: beyond them, where a Gaussian has 10⁻⁹, the sign is that of the last point.
 _END, _STEP = 6.0, 0.5
-#: Kernels whose logarithm is less in the mean are 0 (the range of float64).
-_LEAST_LOG = -700.0
+#: Kernels whose logarithm is less in the mean are 0: their squares are in float64.
+_LEAST_LOG = -300.0
 
 
 @dataclass(frozen=True)
@@ -199,11 +199,13 @@ class _Axes:
     def variances(self, v) -> np.ndarray:
         """The variances of f, (n,)."""
         s, logs = self.sizes, self.logs
-        # E k_jk_l ≤ e_j, so that what is left out is 0 too, and nothing overflows.
+        # E k_jk_l ≤ e_j, so what is left out is 0 too, and exponents of the rest are
+        # at most −log e_j, but for rounding.
         weights = np.where(logs > _LEAST_LOG, v * np.exp(logs), 0.0)
-        constants = 0.5 * np.log1p(4 * s**2 / (1 + 4 * s)).sum(axis=2)
-        powers = 4 * (s**2 / ((1 + 2 * s) * (1 + 4 * s)) * self.apart**2).sum(axis=2)
-        crossed = 2 * np.sqrt(s / (1 + 4 * s)) * self.apart
+        share = 4 * s / (1 + 4 * s)
+        constants = 0.5 * np.log1p(s * share).sum(axis=2)
+        powers = (share * s / (1 + 2 * s) * self.apart**2).sum(axis=2)
+        crossed = np.sqrt(share) * self.apart
         found = np.zeros(len(s))
         for i in np.flatnonzero(s.any(axis=(1, 2))):
             kept = np.flatnonzero(weights[i])
@@ -211,6 +213,7 @@ class _Axes:
             excess = eta @ eta.T
             excess += constants[i] - p
             excess -= p[:, None]
+            np.minimum(excess, -_LEAST_LOG, out=excess)
             found[i] = u @ np.expm1(excess, out=excess) @ u
         return found
 

@@ -235,7 +235,7 @@ class Posterior:
             responsibilities=self.responsibilities[rows],
             means=self.means[:, rows],
             covariances=self.covariances[:, rows],
-            shift=self.shift[rows] if np.ndim(self.shift) else self.shift,
+            shift=np.broadcast_to(self.shift, self.mean.shape)[rows],
         )
 
     def among(self, columns: np.ndarray, shift: np.ndarray) -> Posterior:
