@@ -23,7 +23,6 @@ from sklearn.preprocessing import StandardScaler
 from wideberth import Box, path
 from wideberth.certify import decision_values, robust_correct
 from wideberth.estimators import carry_noise
-from wideberth.plotting import FeaturesDisplay
 
 data = load_breast_cancer()
 tolerances = 0.03 * np.median(data.data, axis=0)
@@ -57,9 +56,12 @@ axes[0].legend(loc="lower left")
 count = axes[0].twinx()
 count.step(penalties, kept, "0.4", where="mid")
 count.set(ylabel="features with a weight (grey)", ylim=(0, 30))
-display = FeaturesDisplay.from_path(
-    models, feature_names=data.feature_names, n_features=12, ax=axes[1]
-)
+used = models.coefs[:, 0] != 0
+last = np.max(np.where(used, penalties[:, None], 0), axis=0)
+longest = np.argsort(-last, kind="stable")[:12]
+axes[1].barh(data.feature_names[longest], last[longest])
+axes[1].set(xscale="log", xlabel="largest norm penalty at which it has a weight")
+axes[1].invert_yaxis()
 
 # %%
 # Half of the features are out from the start: what they tell is less than their

@@ -59,7 +59,7 @@ from wideberth.screening import (
 from wideberth.solvers.attempts import Solve, null_pair, prove
 from wideberth.solvers.base import Control, Options
 from wideberth.solvers.driver import Driver
-from wideberth.solvers.ramp import Descended, DescentInChunks, DescentInMemory
+from wideberth.solvers.ramp import Descended, Descent
 from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.starts import WarmStart
 
@@ -276,7 +276,7 @@ def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solu
         chosen = choose_solver(problem, options.solver)
         control.solver = chosen.name
         if ramp > -np.inf:
-            descent = DescentInMemory(Ramp(problem, ramp), control, chosen)
+            descent = Descent(Ramp(problem, ramp), control, chosen)
             descended = descent.run(options.starts, start)
             return _solution(presolved, control, descended.found, descended)
         known = None if start is None else start.pair
@@ -431,30 +431,29 @@ def solve_source(
     verbose: bool = False,
 ) -> Solution:
     """Train on an open source, which brings weights and errors, if any, of its own."""
-    _check_in_chunks(source, options)
+    _check_in_chunks(source, statement, options)
     callback = logged(options.callback, verbose)
     control = replace(options, callback=callback).control()
     terms = _terms(source, statement, classes)
     chunks = Chunks(source, terms, float(statement.norm_penalty))
-    search, level = Driver(chunks, control), statement.level
-    begun = search.begin()
-    build = partial(_solution_in_chunks, terms=terms, control=control, source=source)
-    if level > -np.inf:
-        descent = DescentInChunks(chunks, level, control)
-        descended = descent.run(options.starts, begun)
-        read = descent.passes - descended.found.passes
-        return build(descended.found, descended=descended, read=read)
-    search.run(begun)
-    return build(search)
+    search = Driver(chunks, control)
+    search.run(search.begin())
+    return _solution_in_chunks(search, terms, control, source)
 
 
-def _check_in_chunks(source: Source, options: Options) -> None:
+def _check_in_chunks(source: Source, statement: Statement, options: Options) -> None:
     """Refuse what needs the data in memory, or more features than memory holds."""
     name = getattr(options.solver, "name", options.solver)
     if name not in ("auto", "newton"):
         raise ValueError(
             f"solver={name!r} needs the data in memory; data that is read in chunks "
             "is solved by 'newton', which 'auto' stands for."
+        )
+    if statement.level > -np.inf:
+        raise ValueError(
+            f"ramp={statement.ramp:g} needs the data in memory, where rows are left "
+            "out in turn; find labels that may be wrong on a sample of the rows, "
+            "open_data(...).sample(100_000), or leave ramp out."
         )
     if options.init is not None:
         raise ValueError(
@@ -493,23 +492,13 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
 
 
 def _solution_in_chunks(
-    search: Driver,
-    terms: Terms,
-    control: Control,
-    source: Source,
-    descended: Descended | None = None,
-    read: int = 0,
+    search: Driver, terms: Terms, control: Control, source: Source
 ) -> Solution:
-    """The result of a run of the driver; `read` are passes beside its own.
+    """The result of a run of the driver.
 
     Where the source stays, what is proven of the rows is computed when asked for.
     """
-    point, certificate, descent = search.point, search.certificate, None
-    if descended is not None:
-        certificate, mask = descended.certificate, descended.left.mask
-        how = descended.objectives, descended.start, descended.ending
-        descent = RampDescent(descended.level, mask, *how)
-    region = control.screening
+    point, region = search.point, control.screening
     alpha: object = lambda: search.dual_weights(None)[0]  # noqa: E731
     decided: object = lambda: search.dual_weights(region, recorded=False)[1:]  # noqa: E731
     if not source.stays:
@@ -529,12 +518,11 @@ def _solution_in_chunks(
         noisy = search.proof is not None and search.proof.dual.s > 0
         noisy = noisy or terms.error_shape is not None
         penalised = search.batches.penalty > 0
-        ramp = descended is not None and descended.left.cost > 0
-        return null_model("at most the one given", noisy, penalised, ramp)
+        return null_model("at most the one given", noisy, penalised)
 
     return certified_solution(
         control,
-        certificate,
+        search.certificate,
         remedy,
         null,
         w=point.w if terms.turn is None else terms.turn @ point.w,
@@ -542,7 +530,6 @@ def _solution_in_chunks(
         dual_weights=alpha,
         decided=decided,
         solver="newton",
-        passes=float(search.passes + read),
+        passes=float(search.passes),
         classes=classes,
-        descent=descent,
     )

@@ -129,9 +129,7 @@ def _inverse_trigamma(value: float) -> float:
     return float(brentq(lambda x: polygamma(1, x) - value, low, high))
 
 
-def from_imputations(
-    imputations, X_err=None, *, covariance=False
-) -> tuple[np.ndarray, np.ndarray]:
+def from_imputations(imputations, X_err=None) -> tuple[np.ndarray, np.ndarray]:
     """Mean of several completed tables, and how far the truth may be from it.
 
     Rubin's rules: with m tables the mean x̄ is the value, and (1 + 1/m)B the squared
@@ -145,15 +143,11 @@ def from_imputations(
         at least two. Versions that are all the best guess have no spread to tell of.
     X_err : array of shape (n_samples, n_features), optional
         Standard errors of the cells that were measured; NaN or 0 in others.
-    covariance : bool, default=False
-        Whether to return covariances instead: cells of a row that were filled in
-        together are off together.
 
     Returns
     -------
     means : array of shape (n_samples, n_features)
-    errors : array of the same shape, or (n_samples, n_features, n_features)
-        Standard errors, or covariances.
+    errors : array of the same shape
 
     Examples
     --------
@@ -183,11 +177,7 @@ def from_imputations(
         # Cells without an error are those that were filled in.
         bare = np.isnan(np.asarray(X_err, dtype=np.float64))
         measured, _ = read_variances(X_err, np.where(bare, np.nan, means), names)
-    if not covariance:
-        spread = between * (off**2).sum(axis=0)
-        return means, np.sqrt(spread + measured)
-    matrices = between * np.einsum("mni,mnj->nij", off, off)
-    return means, matrices + measured[:, :, None] * np.eye(means.shape[1])
+    return means, np.sqrt(between * (off**2).sum(axis=0) + measured)
 
 
 def _read_tables(

@@ -32,8 +32,7 @@ class RampDescent:
         The margin a below which a sample costs c_i(1 − a) and no more.
     left_out : boolean array of shape (n,)
         Samples that the certified model leaves out: they cost that much, whatever it
-        is. Their labels may be wrong; `RobustLinearSVC.suspects_` ranks them. None of
-        data that is read in chunks where the memory allowed does not hold it.
+        is. Their labels may be wrong; `RobustLinearSVC.suspects_` ranks them.
     objectives : tuple of float
         The objective with the ramp, at the start and after every convex problem that
         was solved. It never rises.
@@ -46,16 +45,15 @@ class RampDescent:
     """
 
     ramp: float
-    left_out: Array | None = field(repr=False)
+    left_out: Array = field(repr=False)
     objectives: tuple[float, ...]
     start: str
     ending: Ending
 
     def summary(self) -> dict:
         """What a fitted model keeps: the number left out, and how it came about."""
-        known = self.left_out is not None
         return {
-            "left_out": int(host(self.left_out).sum()) if known else None,
+            "left_out": int(host(self.left_out).sum()),
             "objectives": list(self.objectives),
             "start": self.start,
             "ending": self.ending,

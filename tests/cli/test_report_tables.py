@@ -15,9 +15,28 @@ from html_tables import tables_of
 from recomputed import CHECKS, Case, Noise
 from wideberth import Box, RobustLinearSVCCV
 from wideberth.cli.model import load_model
+from wideberth.cli.output import TextTable, aligned
 from wideberth.measurement.radius import noise_from_replicates
+from wideberth.report.page import align
 
 TARGET = "state"
+
+
+@pytest.mark.parametrize(
+    ("column", "aligned_at"),
+    [
+        (["97.25 ± 0.56 %", "97.0 ± 1.1 %", "56.8 %"], ["97.25", "97.0", "56.8"]),
+        (["0.501", "−12.5", "3"], ["0", "−12", "3"]),
+    ],
+)
+def test_numbers_of_a_column_stand_one_below_the_other(column, aligned_at):
+    """At their ±, their % or their point, on the terminal and on the page."""
+    rows = [[text] for text in [*column, "–"]]
+    lines = aligned([("", TextTable(["x"], rows, ()))]).splitlines()[1:-1]
+    pairs = list(zip(lines, aligned_at, strict=True))
+    assert len({line.index(own) + len(own) for line, own in pairs}) == 1
+    cells = "".join(f'<tr><td data-value="">{text}</td></tr>' for text in column)
+    assert align(cells).count("--lack") == 2
 
 
 def measurements(n=90, d=3, classes=2, seed=0):
@@ -227,7 +246,7 @@ def test_every_table_is_what_the_data_says(made, tmp_path):
     for label, table in tables.items():
         assert table.rows, label
         CHECKS[label](case, table)
-    pattern = r"add the products and (\S+)\. A positive score"
+    pattern = r"the products and the constant\s+(\S+) is the score\."
     if len(case.classes) > 2:
         _, _, listed = page.partition("<h3>Constants</h3>")
         pattern, page = r"<dd>(.*?)</dd>", listed.partition("</dl>")[0]

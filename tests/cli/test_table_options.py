@@ -243,6 +243,8 @@ MISTAKES = {
         "wideberth: few.csv has no scale for",
     "fit lab.csv --target state --one-hot auto --drop day w --errors bad.csv":
         "wideberth: bad.csv: some values have no error that can be used: 'mass' has 75",
+    "fit twice.csv --target state --errors auto":
+        "'mass_err' may be the error of any column called 'mass'; give these columns",
 }  # fmt: skip
 
 
@@ -250,6 +252,8 @@ MISTAKES = {
 def test_mistakes_are_answered_with_what_was_meant(folder, command):
     with open("few.csv", "w") as file:
         file.write("name,scale\nmass,1\n")
+    with open("twice.csv", "w") as file:
+        file.write("mass,mass_err,mass,state\n1,1,1,a\n2,1,2,b\n")
     write("bad.csv", {"mass": [-1.0, 1.0] * (N // 2), "temp": [1.0] * N})
     code = 2 if re.search("fti|noise lin|radus|radius 0|standardise", command) else 1
     assert MISTAKES[command] in run(command, code=code).stderr

@@ -203,6 +203,8 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     (lambda r, c: r.form in CHUNKED and r.trainer == "solve by conic", "in memory"),
     (lambda r, c: r.form in CHUNKED and r.trainer in ("path", "pipeline", "search"), "in memory"),
     (lambda r, c: r.form in FOREIGN and r.trainer == "pipeline", "in memory"),
+    # Rows that the ramp leaves out are known of those in memory.
+    (lambda r, c: (r.form in CHUNKED or "pieces" in r.trainer) and c.ramp is not None, "in memory|whole table"),
     # Three classes are for the estimators.
     (lambda r, c: r.trainer in _ONE_LINE and len(c.labels) > 2, "RobustLinearSVC"),
     # Solvers that are for some shapes of noise.

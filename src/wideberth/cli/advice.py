@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
+from wideberth.cli import output
 from wideberth.cli.result import (
     Advice,
     ClassEvaluation,
@@ -161,7 +162,8 @@ def _tell_slopes(model: ModelFacts) -> str:
     one = slopes[name]
     return (
         f"Ignoring the errors the slope of {listed([name])} would be "
-        f"{one.ignoring_errors:.3g} instead of {one.value:.3g}."
+        f"{output.estimate(one.ignoring_errors, one.ignoring_error)} instead of "
+        f"{output.estimate(one.value, one.error)}."
     )
 
 
@@ -555,8 +557,6 @@ def _classes(result: FitResult, counts: dict[str, int]) -> Iterator[Advice]:
 def count_suspects(suspects: Suspects) -> str:
     """Say how many there are."""
     found = suspects.found
-    if found is None:
-        return "not listed: data that is read in pieces (--memory) keeps no rows"
     if not found:
         return "none: no row looks mislabelled"
     looks = agree(found, "looks mislabelled; check it", "look mislabelled; check these")
@@ -572,9 +572,7 @@ def tell_ending(problems: list[ProblemFacts]) -> str:
 def tell_left_out(problems: list[ProblemFacts]) -> str:
     """Say how many rows are left out."""
     counts = [one.descent["left_out"] for one in problems if one.descent]
-    told = "their number was not kept"
-    if None not in counts:
-        told = counted(sum(counts), "row")
+    told = counted(sum(counts), "row")
     if len(counts) > 1:
         told += f", over {len(counts)} classes set against the rest"
     return told

@@ -68,7 +68,7 @@ from wideberth.estimators.training import (
 from wideberth.estimators.verdict import Verdict
 from wideberth.problem.changes import build_problem
 from wideberth.problem.endpoints import critical_radius, critical_scale
-from wideberth.problem.ramp import Beyond
+from wideberth.problem.ramp import Ramp
 
 #: Smallest number of steps of exactly one from row to row that is taken for a counter
 #: of rows; a choice, which only decides whether a warning is given.
@@ -174,13 +174,14 @@ def _describe_training(
     if not isinstance(model, MeasuredRegressor):
         last, limits = decider_of(model), _noise_limits(model, rows, trained)
         tol = last.tol
-        if rows.numbers:
-            problems = [_describe_regression(last, str(options.target), *limits[0])]
-        else:
-            problems = [
-                _describe_problem(last, k, *both) for k, both in enumerate(limits)
-            ]
+        names = [str(options.target)]
+        if not rows.numbers:
+            names = last.classes_[1:] if len(limits) == 1 else last.classes_
             support = None if rows.y is None else len(last.support_)
+        problems = [
+            _describe_problem(last, str(name), k, *limits[k])
+            for k, name in enumerate(names)
+        ]
     right, certified = seen.right / seen.n, seen.certified / seen.n
     classes = not rows.numbers
     return Training(
@@ -518,45 +519,29 @@ def _describe_line(
 _Limits = tuple[tuple[float, float] | None, tuple[float, float] | None]
 
 
-def _describe_problem(svc: RobustLinearSVC, k: int, radius, factor) -> ProblemFacts:
-    """Certificate and screening of one binary problem, and its limit of the noise."""
-    found, descent = svc.screening_[k], getattr(svc, "descent_", None)
-    trace = found["trace"]
-    beyond = factor is not None and factor[1] <= 1
-    return ProblemFacts(
-        class_=str(svc.classes_[1 if len(svc.screening_) == 1 else k]),
-        objective=float(svc.objective_[k]),
-        gap=float(svc.dual_gap_[k]),
-        relative_gap=float(svc.relative_gap_[k]),
-        converged=bool(svc.converged_[k]),
-        iterations=int(svc.n_iter_[k]),
-        passes=float(trace[-1]["passes"]) if trace else None,
-        removed=found["removed"],
-        saturated=found["saturated"],
-        null=bool(not svc.coef_[k].any() or beyond),
-        descent=descent and descent[k],
-        critical_radius=radius,
-        critical_factor=factor,
-    )
-
-
-def _describe_regression(
-    last: RobustLinearRegressor, target: str, radius, factor
+def _describe_problem(
+    last: RobustLinearSVC | RobustLinearRegressor, name: str, k: int, radius, factor
 ) -> ProblemFacts:
-    """Certificate of a regression, and its limit of the noise."""
+    """Certificate, screening if it is kept, and the limit of the noise of a problem."""
+
+    def own(values) -> np.ndarray:
+        return np.ravel(values)[k]
+
+    screened = last.screening_[k] if hasattr(last, "screening_") else {}
+    descent, trace = getattr(last, "descent_", None), screened.get("trace")
     beyond = factor is not None and factor[1] <= 1
     return ProblemFacts(
-        class_=target,
-        objective=float(last.objective_),
-        gap=float(last.dual_gap_),
-        relative_gap=float(last.relative_gap_),
-        converged=bool(last.converged_),
-        iterations=int(last.n_iter_),
-        passes=None,
-        removed=None,
-        saturated=None,
-        null=bool(not np.any(last.coef_) or beyond),
-        descent=None,
+        class_=name,
+        objective=float(own(last.objective_)),
+        gap=float(own(last.dual_gap_)),
+        relative_gap=float(own(last.relative_gap_)),
+        converged=bool(own(last.converged_)),
+        iterations=int(own(last.n_iter_)),
+        passes=float(trace[-1]["passes"]) if trace else None,
+        removed=screened.get("removed"),
+        saturated=screened.get("saturated"),
+        null=bool(not np.atleast_2d(last.coef_)[k].any() or beyond),
+        descent=descent and descent[k],
         critical_radius=radius,
         critical_factor=factor,
     )
@@ -595,8 +580,9 @@ def _noise_limits(
     data = TrainingRows.of(*given, class_weight=svc.class_weight)
     for k, problem in enumerate(data.problems(statement_of(svc))):
         if svc.ramp is not None:
-            there = Beyond(svc.ramp, svc.coef_[k], np.ravel(svc.intercept_)[k])
-            problem = there.rest(problem)
+            ramp = Ramp(problem, svc.ramp)
+            slack = problem.slack(svc.coef_[k], np.ravel(svc.intercept_)[k])
+            problem = ramp.rest(ramp.left_out(slack))
         found = critical_scale(problem) if some else critical_radius(problem)
         bounds = float(found.lower), float(found.upper)
         limits.append((None, bounds) if some else (bounds, None))
@@ -668,8 +654,6 @@ def _describe_suspects(
     if svc.ramp is None:
         return None
     name = options.id or options.replicates
-    if rows.kept is None:
-        return Suspects(name, None, None)
     found = [
         Suspect(
             int(rows.kept[sample]) + 1,

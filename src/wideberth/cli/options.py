@@ -13,6 +13,8 @@ import argparse
 import math
 import os
 import re
+import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -323,6 +325,7 @@ _HELP = {
     "quick": "a part of the grid, about a minute",
     "repeats": "time every fit N times (1 if --quick, else 3)",
     "jobs": "processes for what is not timed (one per core, at most 4)",
+    "demo out": "folder for table, model and report (default: wideberth-demo)",
     "reproduce out": "folder for the report (default: reproduction)",
 }
 
@@ -353,6 +356,7 @@ class TableOptions:
         *(Reading(), _RESULTS, "KEY=VALUE"),
         nargs="+", action="extend", convert=Reading.read,
     )  # fmt: skip
+    typed: str = field(default="", compare=False)  # the whole command, for the report
     force: bool = _option(False, _RESULTS)
     json: bool = _option(False, _RESULTS)
     debug: bool = _option(False, _RESULTS)
@@ -411,7 +415,7 @@ class TableOptions:
 #: Options of `fit` that need the whole table in memory.
 _WHOLE = (
     *("report", "standardize", "replicates", "one_hot", "suspects", "id"),
-    *("log", "limits", "prove"),
+    *("log", "limits", "prove", "ramp"),
 )
 #: The range of C that is proven where none is given.
 _PROVEN = (0.001, 100.0)
@@ -837,6 +841,21 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """Fit a table that comes with wideberth: 3000 galaxies as the Rubin telescope would
+    see them, with an error for every value. It writes the table, the model and the
+    report into a folder, prints the command that you would type, and opens nothing.
+    """
+
+    command = "demo"
+    summary = "fit a bundled table of galaxies, to see what a report looks like"
+    epilog = ""
+
+    out: str = _option("wideberth-demo", "", "DIR")
+    force: bool = _option(False, "")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReproduceOptions:
     """Run the experiments of the screening paper on its data, beside other solvers, and
     write report.html with tables and figures. Started again after an interruption, it
@@ -853,7 +872,10 @@ class ReproduceOptions:
     out: str = _option("reproduction", "", "DIR")
 
 
-_COMMANDS = (FitOptions, PredictOptions, CertifyOptions, ReproduceOptions)
+_COMMANDS = (
+    *(FitOptions, PredictOptions, CertifyOptions),
+    *(DemoOptions, ReproduceOptions),
+)
 
 
 # -- the parser ------------------------------------------------------------------------
@@ -917,6 +939,9 @@ examples:
     found, unknown = root.parse_known_args(arguments)
     given = vars(found)
     options = given.pop("options")
+    if issubclass(options, TableOptions):
+        words = sys.argv[1:] if arguments is None else arguments
+        given["typed"] = shlex.join(["wideberth", *words])
     parser = parsers[options]
     if unknown:
         parser.refuse(unknown)
@@ -957,6 +982,8 @@ def _add_command(added, options: Any) -> _Parser:
             shown = f"wideberth {example}" if options is FitOptions else None
             groups[title] = parser.add_argument_group(title, shown)
     for one in fields(options):
+        if one.default is not MISSING and "group" not in one.metadata:
+            continue
         settings = {k: v for k, v in one.metadata.items() if k != "convert"}
         group = groups[settings.pop("group", "")]
         keys = (f"{options.command} {one.name}", f"{family} {one.name}", one.name)

@@ -60,7 +60,7 @@ def fit_page(result: FitResult) -> str:
         "points": output.points,
         "spread": output.spread,
         "off": output.off,
-        "with_error": lambda value, error: " ± ".join(output.with_error(value, error)),
+        "estimate": output.estimate,
         "scored": output.scored,
         "told_proof": output.told_proof,
         "small_share": output.small_share,

@@ -606,11 +606,11 @@ class Suspect:
 
 @dataclass(frozen=True)
 class Suspects:
-    """The most doubtful labels first; None of data in pieces, which keeps no rows."""
+    """The most doubtful labels first."""
 
     id: str | None
-    found: int | None
-    rows: list[Suspect] | None
+    found: int
+    rows: list[Suspect]
 
 
 # -- all of it -------------------------------------------------------------------------

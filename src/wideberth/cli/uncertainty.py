@@ -190,6 +190,7 @@ def find_error_columns(
     if is_file(pattern):
         own = {name: [name] for name in names if name not in aside}
         return replace(made, columns=own, file=pattern), (), ()
+    _refuse_repeated(pattern, names)
     pairs = columns_by_name(pattern, names)
     pairs = {k: own for k, own in pairs.items() if aside.isdisjoint(own)}
     found = {k: own for k, own in pairs.items() if k not in aside}
@@ -214,6 +215,18 @@ def find_error_columns(
             f"{pattern} box."
         )
     return made, tuple(unused), of_target
+
+
+def _refuse_repeated(pattern: str, names: Sequence[str]) -> None:
+    """Refuse errors of a name that several columns have, which were numbered."""
+    first = [name.removesuffix(".1") for name in names if name.endswith(".1")]
+    repeated = [name for name in first if name not in names]
+    found = columns_by_name(pattern, [*names, *repeated]) if repeated else {}
+    for name in [name for name in repeated if name in found]:
+        raise UserError(
+            f"{listed(found[name])} may be the error of any column called "
+            f"{quoted(name)}; give these columns names of their own."
+        )
 
 
 def errors_to_apply(

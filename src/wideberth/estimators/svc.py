@@ -117,8 +117,7 @@ class RobustLinearSVC(LinearClassifier):
         are "sample", its row; "label", the one given; "predicted"; "distance", how far
         on the wrong side it is, in units of `certified_radius`; and "noises", the same
         in units of its own radius, infinite where that is 0: beyond 1 its noise cannot
-        explain it. `pandas.DataFrame(model.suspects_)` is a table of them. Absent for
-        data that is read in chunks.
+        explain it. `pandas.DataFrame(model.suspects_)` is a table of them.
     descent_ : list of dict
         With a `ramp`, for each binary problem how many samples the model leaves out
         ("left_out"), and "objectives", "start" and "ending" as in

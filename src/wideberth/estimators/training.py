@@ -622,8 +622,7 @@ def _keep(model, data, solutions: list[Solution]) -> None:
     descents = [each.descent for each in solutions if each.descent is not None]
     if len(descents) == len(solutions):
         model.descent_ = [descent.summary() for descent in descents]
-        if isinstance(data, TrainingRows):
-            model.suspects_ = _suspects(model, data, solutions)
+        model.suspects_ = _suspects(model, data, solutions)
 
 
 def _screening(solution: Solution) -> dict:
