@@ -43,7 +43,6 @@ from sklearn.utils import _safe_indexing
 from wideberth import certify
 from wideberth.estimators.linear import Judged
 from wideberth.estimators.moves import dense
-from wideberth.estimators.training import radii_of
 from wideberth.noise import Correlated, Covariances, ErrorBars, Shape
 from wideberth.noise.sets import Sets
 from wideberth.problem.limits import CACHED_ENTRIES
@@ -220,9 +219,9 @@ class CurvedFront:
     radius: object  # as stated, in units of the noise; None for one per sample
     error_shape: str | None  # of the error bars trained with
 
-    def trained_radius(self, radius, y, sets: Sets, n: int):
+    def trained_radius(self, radius, sets: Sets, n: int):
         """Radii on the features, for radii stated in raw units."""
-        radii = check_per_sample(radii_of(radius, y), n, "radius")
+        radii = check_per_sample(radius, n, "radius")
         moved = self.curve.modulus(radii * self.curve.extents(sets, self.linear))
         return float(moved[0]) if np.all(moved == moved[0]) else moved
 
@@ -259,7 +258,7 @@ class JudgedCurve(Judged):
     rows: np.ndarray  # in front of the kernel
     blur: np.ndarray | float  # how far rounding may have moved each of them
 
-    def radii(self, y, radius, X_err):
+    def radii(self, radius, X_err):
         """How far samples may be off, in raw units."""
         if radius is None and X_err is not None and self.front.error_shape is None:
             radius = 1.0
@@ -270,7 +269,7 @@ class JudgedCurve(Judged):
                 "radius must be given: this model was trained with one radius per "
                 "sample, and it does not know those of these samples."
             )
-        return radii_of(radius, y)
+        return radius
 
     def _extents(self):
         return self.front.curve.extents(self.noise, self.front.linear)

@@ -48,9 +48,9 @@ from wideberth.estimators.training import (
     TrainingRows,
     TrainingTargets,
     read_measured,
-    scaled_radius,
     stated_noise,
     statement_of,
+    times,
     unknown_classes,
 )
 from wideberth.problem.changes import build_problem
@@ -82,7 +82,7 @@ class Search(LinearModel):
         sample_weight : array of shape (n_samples,), optional
             Factors on C, in every fold. Scores are weighted only where metadata
             routing asks for it.
-        radius : float, dict or array of shape (n_samples,), optional
+        radius : float or array of shape (n_samples,), optional
             Sizes that the parameter `radii` multiplies: sample i has radii[k]·radius_i,
             in training and under the radius of `robust_scorer`.
         X_err : error bars, optional
@@ -212,7 +212,7 @@ class Search(LinearModel):
         model.norm_penalty = self.norm_penalty_
         if self.ramp_ > -np.inf:
             model.ramp = self.ramp_
-        radius = scaled_radius(data.radius, self.radius_)
+        radius = times(data.radius, self.radius_)
         notes = model._fit(data.X, data.y, data.weight, radius, data.bars)
         self.best_estimator_ = model
         for name, value in vars(model).items():
@@ -410,7 +410,7 @@ class RobustLinearSVCCV(LinearClassifier, Search):
         how = {"bars": bars, "class_weight": self.class_weight}
         data = TrainingRows.of(X, y, sample_weight, radius, **how)
         self.classes_ = data.classes
-        return data, unknown_classes(self.class_weight, radius, data.labels)
+        return data, unknown_classes(self.class_weight, data.labels)
 
     def _scores(self, paths, part, rest, params):
         return classifier_scores(self, paths, part, rest, params)
@@ -418,7 +418,7 @@ class RobustLinearSVCCV(LinearClassifier, Search):
     def _scorer(self):
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
         radius = scorer.radius if isinstance(scorer, RobustScorer) else None
-        if radius is not None and not isinstance(radius, dict):
+        if radius is not None:
             check_number(radius, "the radius of robust_scorer")
         return scorer
 

@@ -33,7 +33,6 @@ from wideberth.estimators.linear import Judged
 from wideberth.estimators.moves import linear_steps
 from wideberth.estimators.score_functions import KernelFunction, LinearFunction
 from wideberth.estimators.streaming import as_frame
-from wideberth.estimators.training import radii_of
 from wideberth.measurement.population import (
     FLOOR,
     Posterior,
@@ -255,9 +254,10 @@ class MovedMeans:
     #: Squared errors of raw cells, 1/e behind the steps ahead, and A of those.
     back: tuple
 
-    def radii(self, y, radius, X_err):
+    def radii(self, radius, X_err):
         """Factors on the errors of measurements; training counts other units."""
-        return radii_of(radius_or_default(radius, self.classifier.noise, X_err), y)  # type: ignore[attr-defined]
+        noise = self.classifier.noise  # type: ignore[attr-defined]
+        return radius_or_default(radius, noise, X_err)
 
     def _measured_moves(self, q: np.ndarray) -> np.ndarray:
         """The moves δ of raw measurements that move the means by Fq, each e_j q_j."""

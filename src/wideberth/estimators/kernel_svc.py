@@ -94,7 +94,7 @@ class RobustKernelSVC(LinearClassifier):
     C : float or list, default=1.0
         Weight of the losses; smaller values regularise more. Of a list, here and in
         `radius` and `gamma`, the best is chosen by cross-validation.
-    radius : float, dict or list, default=None
+    radius : float or list, default=None
         How far a sample may be off, as for `RobustLinearSVC`, in units of X.
     gamma : float, "scale" or list, default="scale"
         γ, how quickly the kernel falls with the distance. "scale" is 1 over the number
@@ -339,7 +339,7 @@ class RobustKernelSVC(LinearClassifier):
         for radius in radii:
             radius = radius if part.radius is None else part.radius
             radius = radius_or_default(radius, self.noise, part.bars)
-            size = front.trained_radius(radius, part.y, sets, part.n)
+            size = front.trained_radius(radius, sets, part.n)
             if not isinstance(self.scoring, str | None):
                 front = replace(front, radius=remembered_radius(radius))
                 search.scoring = _BehindKernel(self, step, front, rest)

@@ -20,7 +20,6 @@ from wideberth import certify
 from wideberth.data.opening import errors_in_memory, in_chunks
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.training import (
-    radii_of,
     read_rows,
     remedy_for_gaps,
 )
@@ -44,9 +43,9 @@ class Judged:
     coef: np.ndarray  # weights in units of X
     noise: object  # in units of X: a shape, or the samples' own sets
 
-    def radii(self, y, radius, X_err):
-        """How far samples with these labels may be off; by default as in training."""
-        return self.classifier._radii(y, radius, X_err)
+    def radii(self, radius, X_err):
+        """How far samples may be off; by default as in training."""
+        return self.classifier._radii(radius, X_err)
 
     def certified_radius(self) -> np.ndarray:
         """How far each sample may move before its prediction can change."""
@@ -108,7 +107,7 @@ class CertifiedMixin(StreamedMixin):
             `wideberth.open_data` takes it.
         y : array of shape (n_samples,)
             True labels; those that are not in `classes_` count as wrong.
-        radius : float, dict or array of shape (n_samples,), optional
+        radius : float or array of shape (n_samples,), optional
             How far samples may be off; by default as far as in training. A model
             that was trained with one radius per sample asks for them. With `X_err` in
             units of the errors, and 1 by default if there were none in training.
@@ -135,7 +134,7 @@ class CertifiedMixin(StreamedMixin):
         """Which samples every move within the radius leaves right."""
         judged = self._judge(X, X_err)
         labels = class_numbers(y, judged.classifier.classes_, _num_samples(X))
-        radii = judged.radii(y, radius, X_err)
+        radii = judged.radii(radius, X_err)
         return judged.robust_correct(np.maximum(labels, 0), radii) & (labels >= 0)
 
     def worst_case(self, X, y, radius=None, X_err=None) -> np.ndarray:
@@ -146,7 +145,7 @@ class CertifiedMixin(StreamedMixin):
         X : array, sparse matrix or frame of shape (n_samples, n_features)
         y : array of shape (n_samples,)
             True labels, all of them in `classes_`.
-        radius : float, dict or array of shape (n_samples,), optional
+        radius : float or array of shape (n_samples,), optional
             How far samples may be off; by default as far as in training. A model
             that was trained with one radius per sample asks for them. With `X_err` in
             units of the errors, and 1 by default if there were none in training.
@@ -168,7 +167,7 @@ class CertifiedMixin(StreamedMixin):
                 f"y holds the label {unknown!s}, unknown to this model; its classes "
                 f"are {classifier.classes_.tolist()}."
             )
-        return judged.worst_case(labels, judged.radii(y, radius, X_err))
+        return judged.worst_case(labels, judged.radii(radius, X_err))
 
     @property
     def support_features_(self) -> np.ndarray:
@@ -247,12 +246,12 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
         if self._trained_with_errors:
             raise ValueError(ask_for_errors())
 
-    def _radii(self, y, radius, X_err=None):
+    def _radii(self, radius, X_err=None):
         """What `solve` takes for `radius`: one number or one per sample.
 
-        Where none is given it is the one trained with, which must be one number or one
-        per class: radii of the training samples say nothing about those of others. A
-        radius in other units than the error bars X_err says nothing about those.
+        Where none is given it is the one trained with, which must be one number:
+        radii of the training samples say nothing about those of others. A radius in
+        other units than the error bars X_err says nothing about those.
         """
         if X_err is not None and not self._trained_with_errors:
             radius = radius_or_default(radius, self.noise, X_err)
@@ -264,7 +263,7 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
                     "sample, and it does not know those of these samples. Give "
                     "radius=... , an array with one per row of X or one number for all."
                 )
-        return radii_of(radius, y)
+        return radius
 
     def _fit_or_stay(self, *data):
         """Fit; a fit that fails or is interrupted leaves what was fitted before."""

@@ -379,7 +379,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if self.curved_ is not None:
             return self._curved_range(X, radius, X_err)
         assert self.linear_map_ is not None
-        values, radii = host(self.predict(X, X_err)), model._radii(None, radius, X_err)
+        values, radii = host(self.predict(X, X_err)), model._radii(radius, X_err)
         w, X_err = host(model.coef_) @ self.linear_map_, _with_exact(X_err, X)
         if X_err is None:
             model._ask_for_errors()
@@ -390,9 +390,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     def _curved_range(self, X, radius, X_err) -> np.ndarray:
         values = host(self.predict(X))
         judged = self._judge_curved(X, X_err, values)
-        radii = check_per_sample(
-            judged.radii(None, radius, X_err), len(values), "radius"
-        )
+        radii = check_per_sample(judged.radii(radius, X_err), len(values), "radius")
         half = judged.half_widths(radii)
         return np.column_stack((values - half, values + half))
 
@@ -545,7 +543,7 @@ def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> Curve
     stated = radius_or_default(stated, classifier.noise, given)
     kept = remembered_radius(stated)
     front = CurvedFront(curve, linear, kept, error_shape)
-    own["radius"] = front.trained_radius(stated, y, sets, len(y))
+    own["radius"] = front.trained_radius(stated, sets, len(y))
     _fit_against("l2", classifier, Z, y, own)
     return front
 

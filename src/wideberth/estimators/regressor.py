@@ -74,7 +74,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         """
         refuse_chunks(X, "prediction_range")
         values, w = host(self.predict(X, X_err)), host(self.coef_)
-        radii = self._radii(None, radius, X_err)
+        radii = self._radii(radius, X_err)
         if X_err is None:
             self._ask_for_errors()
             names = getattr(self, "feature_names_in_", None)

@@ -64,10 +64,10 @@ def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
 
     Parameters
     ----------
-    radius : float or dict, optional
-        How far samples may be off, the same for all models that are compared: a number
-        or a dict of class label to number. By default each model is judged under the
-        radius that it was trained with, which favours those trained with none.
+    radius : float, optional
+        How far samples may be off, the same for all models that are compared. By
+        default each model is judged under the radius that it was trained with, which
+        favours those trained with none.
     balanced : bool, default=False
         Whether every class counts the same, however many samples it has (balanced
         accuracy).

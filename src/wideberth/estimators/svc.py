@@ -38,11 +38,10 @@ class RobustLinearSVC(LinearClassifier):
     ----------
     C : float, default=1.0
         Weight of the losses; smaller values regularise more.
-    radius : float or dict, default=None
+    radius : float, default=None
         How far a sample may be off, in units of `noise`, or in standard errors where
-        `fit` is given `X_err`: one number, or one per class label, where every class
-        needs one. None is 1 where scales are stated, by `noise` (an array, a
-        covariance, `Box`, `CrossPolytope`) or `X_err`; 0 for a norm without scales
+        `fit` is given `X_err`. None is 1 where scales are stated, by `noise` (an array,
+        a covariance, `Box`, `CrossPolytope`) or `X_err`; 0 for a norm without scales
         ("l2", "linf", "l1"); and 0 behind `TrueFeatures`, whose means allow for the
         errors already. Radii that differ from sample to sample are given to `fit`.
     noise : {"l2", "linf", "l1"}, array of shape (n_features,) or \
@@ -142,9 +141,9 @@ class RobustLinearSVC(LinearClassifier):
     error_shape_ : str or None
         How `X_err` was read in training; None without. A model trained with `X_err`
         asks for that of the samples it is to judge.
-    radius_ : float, dict or None
-        The radius trained with, one number or one per class label; None where every
-        sample had its own. `robust_score` and `worst_case` go by it.
+    radius_ : float or None
+        The radius trained with; None where every sample had its own. `robust_score` and
+        `worst_case` go by it.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
@@ -251,8 +250,7 @@ class RobustLinearSVC(LinearClassifier):
             plain = not hasattr(self, "radius_") and not default_radius(self.noise)
             said = "  # an ordinary SVM, unless fit is given a radius or X_err"
             return said if plain else ""
-        sizes = list(radius.values()) if isinstance(radius, dict) else radius
-        return "" if np.any(sizes) else "  # an ordinary SVM: radius is 0"
+        return "" if np.any(radius) else "  # an ordinary SVM: radius is 0"
 
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
         data = training_data(self, X, y, sample_weight, radius, X_err)

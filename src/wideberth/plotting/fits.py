@@ -61,7 +61,7 @@ class CertifiedAccuracyDisplay(Display):
         accuracy = np.array(list(scores))
         last = _last_step(estimator)
         trained = getattr(last, "best_estimator_", last).radius_
-        trained = None if isinstance(trained, dict) else trained or None
+        trained = trained or None
         if name is None:
             name = type(_last_step(estimator)).__name__
             name += f", radius {trained:g}" if trained else ""

@@ -78,7 +78,7 @@ class MarginDisplay(Display):
             outline = np.array([shape.maximizer(w) for w in normals])
         else:
             outline = np.stack([judged.noise.gradients(w) for w in normals], axis=1)
-        radii = np.broadcast_to(model._radii(y, radius, X_err), (len(y),))
+        radii = np.broadcast_to(model._radii(radius, X_err), (len(y),))
         return cls(
             X=X,
             y=y,
