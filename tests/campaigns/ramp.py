@@ -27,9 +27,11 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from support.ramp import exhaustive_minimum, judged, random_options, wrong_labels
 
+from tools.stored import store
 from wideberth import solve
 
 _TINY = 8
@@ -55,6 +57,7 @@ def main() -> int:
     parser.add_argument("--tiny", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--store", action="store_true", help="for the pages")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     failures: Counter = Counter()
@@ -68,6 +71,9 @@ def main() -> int:
             if wrong:
                 print(f"problem {seed}: not {', '.join(wrong)}")
         print(f"{options.problems} problems: {sum(failures.values())} claims failed")
+        if options.store:
+            rows = [["random problems", options.problems, sum(failures.values())]]
+            store("ramp", ["what", "problems", "claims failed"], rows)
         tiny = range(options.seed, options.seed + options.tiny)
         ratios = list(pool.map(reached, tiny, chunksize=2))
     for starts in (1, 2, 3):

@@ -44,12 +44,12 @@ Checksum = tuple[Any, ...]
 class Samples:
     """Some rows with what belongs to each: label, weight, radius, errors.
 
-    The rows are in memory: all that there are, some of them (`take`), or one chunk of
-    data that is read in pieces. What is None is not known or not needed. A radius may
-    be one number for all rows. `errors` has no table, one, or two of lower and upper
-    errors; a table has the shape of X, or is one covariance matrix for each row. Sets
-    that were read from such tables, `ErrorBars`, may stand in their place.
-    `number` says which of the chunks this is, and `origin` where it comes from.
+    The rows are in memory: all rows, some of them (`take`), or one chunk. None means
+    not known or not needed. The radius may be one number for all rows. `errors` has no
+    table, one, or two of lower and upper errors; a table has the shape of X, or is one
+    covariance matrix for each row. Sets that were read from such tables, `ErrorBars`,
+    may stand in their place. `number` says which of the chunks this is, and `origin`
+    where it comes from.
     """
 
     X: Any
