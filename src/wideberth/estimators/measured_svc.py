@@ -336,8 +336,8 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         is linear in the measurements: f(x) = ⟨w,x̂⟩ + b with x̂ = μ + K(x − μ), so `ρ =
         |f| / √Σ e_j²(Kᵀw)_j²`. With several Gaussians the score is not linear, and the
         method is refused. With a kernel it is a lower bound: errors beyond it may or
-        may not change the class. It is about errors of the measurement; `verdict` is about
-        probabilities of true values.
+        may not change the class. It is about errors of the measurement; `verdict` is
+        about probabilities of true values.
 
         Parameters
         ----------
