@@ -243,7 +243,7 @@ def test_a_pipeline_refuses_what_a_regressor_does_not_do():
         make_robust_pipeline(TrueFeatures(), RobustLinearRegressor()).fit(X, T)
 
 
-@pytest.mark.parametrize("tau, slope", [(0.5, 1.0), (0.51, 10.0), (0.49, 1.0)])
+@pytest.mark.parametrize(("tau", "slope"), [(0.5, 1.0), (0.51, 10.0), (0.49, 1.0)])
 def test_a_quantile_between_two_values_is_the_one_of_the_flatter_line(tau, slope):
     """As scikit-learn's QuantileRegressor on these points (`test_quantile.py`)."""
     model = RobustLinearRegressor(tau, C=1e3, radius=0, tol=1e-8)

@@ -623,9 +623,7 @@ class NoiseModel:
                 curvature += _spread(pressure)
                 if not majorised:
                     lengths = ratio(ratio(a[J], sizes) ** 0.5, sizes)
-                    curvature += _squares(
-                        part.images(w) * lengths[:, None], few, -1.0
-                    )
+                    curvature += _squares(part.images(w) * lengths[:, None], few, -1.0)
             relative = bars.pull_rounding * bars.lipschitz(d) + bars.axes_errors()
             rounding += float(a @ relative)
         return cls(w, value, gradient, curvature, rounding, apart)
