@@ -94,6 +94,7 @@ def test_targets_other_than_those_of_classification_are_refused():
 
 def test_class_means_leave_out_what_is_beyond_the_middle():
     X, y, _ = wrong_labels(2)
+    X += 2  # the middle is not at 0
     c = np.random.default_rng(0).random(len(y))
     means = [np.average(X[y == side], axis=0, weights=c[y == side]) for side in (1, -1)]
     across, middle = means[0] - means[1], 0.5 * (means[0] + means[1])

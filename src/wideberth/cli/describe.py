@@ -10,7 +10,8 @@ A pass over the rows counts classes, ranges, and right predictions. It finds:
 * **Flips**: the least noise that turns a row x from class p to class k. A move δ
   changes f_k − f_p by ⟨w_k − w_p, δ⟩. Of the worst move of a given size (`worst_case`)
   feature j has the share (w_k − w_p)_j δ_j / ⟨w_k − w_p, δ⟩: what measuring it more
-  precisely would save.
+  precisely would save. Behind a kernel the gradient of f_k − f_p at x takes the place
+  of w_k − w_p, and the least noise is a lower bound, the certified radius.
 * **Suspects**: rows that look mislabelled (`RobustLinearSVC.suspects_`), and
   **verdicts**: rows whose errors leave their class in doubt (`MeasuredSVC.verdict`).
 """
@@ -41,6 +42,7 @@ from wideberth.cli.result import (
     FeatureFacts,
     Flip,
     Flips,
+    KernelFacts,
     Leak,
     LineFacts,
     ModelFacts,
@@ -56,7 +58,12 @@ from wideberth.cli.result import (
 )
 from wideberth.cli.training import certain, fit_model, losses
 from wideberth.cli.uncertainty import Uncertainty, columns_by_name
-from wideberth.estimators import RobustLinearRegressor, RobustLinearSVC
+from wideberth.estimators import (
+    RobustKernelSVC,
+    RobustLinearRegressor,
+    RobustLinearSVC,
+)
+from wideberth.estimators.curved import JudgedCurve
 from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
@@ -176,7 +183,8 @@ def _describe_training(
         tol = last.tol
         names = [str(options.target)]
         if not rows.numbers:
-            names = last.classes_[1:] if len(limits) == 1 else last.classes_
+            labels = list(last.classes_)
+            names = labels[1:] if len(limits) == 1 else labels
             support = None if rows.y is None else len(last.support_)
         problems = [
             _describe_problem(last, str(name), k, *limits[k])
@@ -428,7 +436,7 @@ def describe_model(
     found: RowFindings,
 ) -> ModelFacts:
     """The decision functions in raw units."""
-    columns, line, last = rows.columns, None, None
+    columns, line, last, kernel = rows.columns, None, None, None
     classes: list[str] = []
     if isinstance(model, MeasuredRegressor):
         coef, intercept = model.coef_[None], np.array([model.intercept_])
@@ -445,13 +453,17 @@ def describe_model(
         last = decider_of(model)
         if isinstance(model, MeasuredSVC):
             coef, intercept = raw_weights(model)
+        elif isinstance(last, RobustKernelSVC):
+            coef, intercept = np.zeros((len(last.coef_), 0)), last.intercept_
+            kernel = _describe_kernel(options, last)
         else:
             coef = np.asarray(model._robust_model()[1])
             intercept = model.decision_function(np.zeros((1, coef.shape[1])))[0]
         classes = [str(label) for label in last.classes_.tolist()]
         labels = classes[1:] if len(coef) == 1 else classes
     ramp = getattr(last, "ramp", None)
-    weights = dict(zip(columns.features, coef.T.tolist(), strict=True))
+    named = columns.features if kernel is None else ()
+    weights = dict(zip(named, coef.T.tolist(), strict=True))
     return ModelFacts(
         classes=classes,
         scores_for=labels,
@@ -459,9 +471,23 @@ def describe_model(
         coefficients=weights,
         left_out=[name for name, own in weights.items() if not any(own)],
         C=None if last is None else float(last.C),
-        norm_penalty=0.0 if last is None else float(last.norm_penalty),
+        norm_penalty=float(getattr(last, "norm_penalty", 0.0)),
         ramp=None if ramp is None else float(ramp),
         line=line,
+        kernel=kernel,
+    )
+
+
+def _describe_kernel(options: FitOptions, last: RobustKernelSVC) -> KernelFacts:
+    asked, rule = options.kernel, "by a rule"
+    assert asked is not None
+    given = "as given" if len(asked.gammas) == 1 else "chosen by cross-validation"
+    return KernelFacts(
+        name="rbf",
+        gamma=last.gamma_,
+        gamma_from=given if asked.gammas else rule,
+        landmarks=last.n_components_,
+        landmarks_from=rule if asked.landmarks is None else "as given",
     )
 
 
@@ -520,7 +546,11 @@ _Limits = tuple[tuple[float, float] | None, tuple[float, float] | None]
 
 
 def _describe_problem(
-    last: RobustLinearSVC | RobustLinearRegressor, name: str, k: int, radius, factor
+    last: RobustLinearSVC | RobustKernelSVC | RobustLinearRegressor,
+    name: str,
+    k: int,
+    radius,
+    factor,
 ) -> ProblemFacts:
     """Certificate, screening if it is kept, and the limit of the noise of a problem."""
 
@@ -554,10 +584,11 @@ def _noise_limits(
 
     A radius, or a factor on the radii. It is infinite where features without noise tell
     the classes apart. With the ramp it is that of the rows not left out. Not looked for
-    in pieces and in posteriors.
+    in pieces, in posteriors and behind kernels.
     """
     svc = decider_of(model)
-    if rows.y is None or isinstance(model, MeasuredSVC):
+    curved = isinstance(svc, RobustKernelSVC)
+    if rows.y is None or curved or isinstance(model, MeasuredSVC):
         return [(None, None)] * (1 if rows.numbers else len(svc.screening_))
     X, bars = rows.X, uncertainty.bars
     if len(model.steps) > 1:
@@ -635,23 +666,31 @@ def _entries(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The class that each row flips to, and the share of every feature in that."""
     judged, classes = model._judge(X, bars), model[-1].classes_
+    if isinstance(judged, JudgedCurve):
+        rival, pull = judged.first_moves(np.searchsorted(classes, y))
+        return classes[rival], _shares(pull)
     given, sizes = np.searchsorted(classes, y), np.where(reach > 0, reach, 1.0)
     asked = judged.values, given, judged.coef, sizes, judged.noise
     rival, moves = certify.rivals(*asked), certify.worst_case(*asked)
     _, coef = certify.every_class(judged.values, judged.coef)
-    pull = (coef[rival] - coef[given]) * moves
-    return classes[rival], pull / pull.sum(axis=1, keepdims=True)
+    return classes[rival], _shares((coef[rival] - coef[given]) * moves)
+
+
+def _shares(pull: np.ndarray) -> np.ndarray:
+    """Of each row's sum; 0 where nothing moves."""
+    total = pull.sum(axis=1, keepdims=True)
+    return np.divide(pull, total, out=np.zeros_like(pull), where=total != 0)
 
 
 def _describe_suspects(
-    options: FitOptions, rows: PreparedRows, svc: RobustLinearSVC
+    options: FitOptions, rows: PreparedRows, svc: RobustLinearSVC | RobustKernelSVC
 ) -> Suspects | None:
     """Rows whose label a model disbelieves, the most doubtful first.
 
     They are counted as in the file, those that are not trained on included. None where
     labels are not in doubt.
     """
-    if svc.ramp is None:
+    if getattr(svc, "ramp", None) is None:
         return None
     name = options.id or options.replicates
     found = [

@@ -15,6 +15,7 @@ from wideberth.cli.advice import (
     judge_worth,
     tell_ending,
     tell_left_out,
+    tell_radii,
 )
 from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
@@ -239,6 +240,11 @@ def _in_words(
         yield "slopes", _slopes(line.slopes)
         if (more := len(line.slopes) - _LISTED) > 0:
             yield "", f"and {more} more, all in the report"
+    if (kernel := result.model.kernel) is not None:
+        told = f"γ {kernel.gamma:.4g}, {counted(kernel.landmarks, 'landmark')}"
+        yield "kernel", f"{kernel.name}, {told}"
+    if isinstance(found, ClassEvaluation) and found.radius_gain is not None:
+        yield "", tell_radii(found.radius_gain, result.uncertainty)
     if result.choice is not None:
         yield "chosen", _tell_choice(result.choice)
         if result.choice.proof is not None:
@@ -344,8 +350,9 @@ def _how_compared(found: ClassEvaluation | NumberEvaluation, noise: NoiseFacts) 
     classes = isinstance(found, ClassEvaluation)
     unit = " in %" if classes else ""
     told = f"{found.measure}{unit}, {found.folds}-fold cross-validation"
-    if found.gains and classes:
-        told += ", beside ordinary SVMs"
+    if isinstance(found, ClassEvaluation) and found.gains:
+        told += ", beside ordinary SVMs" if "ordinary" in found.gains else ""
+        told += " with the same kernel" if len(found.gains) > 2 else ""
     elif found.gains:
         told += "; a difference below 0 is in favour of this model"
     if noise.asked is None:
@@ -360,6 +367,8 @@ def _tell_choice(choice: Choice) -> str:
     made = {"C": choice.C}
     if len(choice.factors) > 1:
         made[choice.unit] = choice.factor
+    if len(choice.gammas) > 1 and choice.gamma is not None:
+        made["γ"] = choice.gamma
     if len(choice.norm_penalties) > 1:
         made["norm penalty"] = choice.norm_penalty
     if len(choice.ramps) > 1 and choice.ramp is not None:

@@ -342,6 +342,16 @@ def number(value: float) -> str:
     return with_minus(f"{value:.4g}")
 
 
+def interval(low: float, high: float) -> str:
+    """Write the ends of an interval, which may be infinite."""
+    return f"{unbounded(low)} to {unbounded(high)}"
+
+
+def unbounded(value: float) -> str:
+    """Write a measurement that may be infinite."""
+    return number(value).replace("inf", "∞")
+
+
 def with_minus(text: str) -> str:
     """A number with the sign that is as wide as a plus."""
     return text.replace("-", "−")

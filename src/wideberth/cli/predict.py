@@ -350,10 +350,15 @@ def _applied(
     unanswered: _Unanswered,
 ) -> Applied:
     """Rows of a table with their classes, and verdicts of models that give them."""
-    measured = model.errors is not None or bool(model.columns.logs)
+    dense = model.errors is not None or bool(model.columns.logs) or model.curved
     if model.columns.limits:
         model.columns.fill_limits(table)
-    X = model.columns.encode(table, gaps=model.measured, dense=measured)
+    X = model.columns.encode(table, gaps=model.measured, dense=dense)
+    if model.curved and sp.issparse(X):
+        raise UserError(
+            f"{options.model} goes by distances between rows, and those of "
+            f"{options.data} are sparse; give a table with all its cells."
+        )
     usable = np.ones(table.n, dtype=bool)
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():

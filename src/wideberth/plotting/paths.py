@@ -90,7 +90,7 @@ def _names(path, feature_names) -> Sequence[str]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PathDisplay(Display):
-    """Coefficients along a path, and shares of the samples below them.
+    """Coefficients along a path, and below them fractions of the samples.
 
     Parameters
     ----------
@@ -98,13 +98,13 @@ class PathDisplay(Display):
         Of what varies.
     coefs : array of shape (n_points, n_features)
     removed, saturated, undecided : arrays of shape (n_points,)
-        Shares of samples that the final certificates prove to have α = 0 and α = C, and
-        share that the solution before left to the solver.
+        Fractions of samples that the final certificates prove to have α = 0 and α = C,
+        and the fraction that the previous solution left undecided.
     feature_names : sequence of str
     against : {"C", "radius", "norm_penalty", "ramp"}, default="C"
         What varies.
     title : str, default=""
-        What is the same of all points.
+        Text above the plot, such as what all points have in common.
     """
 
     values: np.ndarray
@@ -156,7 +156,7 @@ class PathDisplay(Display):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChoiceDisplay(Display):
-    """Cross-validated errors over C, and the bound that none of them can be below.
+    """Cross-validated errors over C, and a proven lower bound of them.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class ChoiceDisplay(Display):
 
     @classmethod
     def from_choice(cls, choice, *, ax=None):
-        """Draw what `RobustLinearSVCCV(prove=...)` keeps as `choice_`.
+        """Draw the `choice_` of `RobustLinearSVCCV(prove=...)`.
 
         Parameters
         ----------
