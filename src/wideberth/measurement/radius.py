@@ -6,7 +6,8 @@ radius ρ guarantees:
 
 * ``covers="margin"``, the default: for every w that does not depend on δ, such as that
   of a trained model and a new sample, P(⟨w,δ⟩ ≥ −ρΩ(w)) is at least the confidence. So
-  the margin falls by no more than training allowed for. The radius does not grow with d.
+  the margin falls by no more than training allowed for. The radius does not grow with
+  d.
 * ``covers="sample"``: P(δ ∈ ρU) is at least the confidence. The whole error lies in the
   noise set, so the guarantee holds for all models at once. The radius grows like √d.
 
