@@ -40,7 +40,13 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
-from wideberth.estimators.curved import Curve, CurvedFront, JudgedCurve
+from wideberth.data.sources import ChangedSource, Source
+from wideberth.estimators.curved import (
+    Curve,
+    CurvedChunks,
+    CurvedFront,
+    JudgedCurve,
+)
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
 from wideberth.estimators.linear import CertifiedMixin, LinearModel, ask_for_errors
 from wideberth.estimators.moves import dense, linear_steps, text_columns
@@ -553,6 +559,33 @@ def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> Curve
     front = CurvedFront(curve, linear, kept, error_shape)
     own["radius"] = front.trained_radius(stated, y, sets, len(y))
     _fit_against("l2", classifier, Z, y, own)
+    return front
+
+
+def fit_curved_chunks(
+    step: Nystroem, linear, noise, classifier, source: Source, radius=None
+) -> CurvedFront:
+    """Train on Nyström features of rows in chunks, which may bring radii and errors.
+
+    `noise` is in the units of X; None where chunks bring errors.
+    """
+    curve, error_shape = Curve.of("nystroem", step), None
+    if source.brings_errors:
+        check_errors_alone(classifier.noise, classifier.error_shape)
+        error_shape = classifier.error_shape
+    stated = None
+    if not source.brings_radii:
+        stated = classifier.radius if radius is None else radius
+        stated = radius_or_default(stated, classifier.noise, error_shape)
+    kept = None if stated is None else remembered_radius(stated)
+    front = CurvedFront(curve, linear, kept, error_shape)
+    shape = None if error_shape else as_shape(noise, linear.shape[1])
+    change = CurvedChunks(step, front, shape, stated)
+    rows = ChangedSource(source, change, len(curve.landmarks), change.varies)
+    size = 0.0  # chunks bring them
+    if not change.varies:
+        size = front.trained_radius(stated, None, shape, 1)
+    _fit_against("l2", classifier, rows, None, {"radius": size})
     return front
 
 
