@@ -289,9 +289,10 @@ class CurvedChunks:
         radius = None
         if self.varies:
             radius = host(chunk.radius) if self.radius is None else self.radius
-            sets, shape = self.sets, self.front.error_shape
+            sets: Sets | None = self.sets
             if sets is None:
-                sets = errors_beside(X, chunk.X_err, shape)
+                assert self.front.error_shape is not None
+                sets = errors_beside(X, chunk.X_err, self.front.error_shape)
             size = self.front.trained_radius(radius, host(chunk.y), sets, chunk.n)
             radius = np.full(chunk.n, size)
         return replace(chunk, X=features(self.step, X), radius=radius, errors=())

@@ -8,8 +8,9 @@ least a hundred. Data in chunks is read twice for that: to count, and to draw.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +24,7 @@ from wideberth.problem.arrays import host
 from wideberth.problem.labels import uniform
 from wideberth.problem.validation import check_per_sample
 
+S = TypeVar("S", bound=Samples)
 #: The most rows that are drawn: with 20 000 the choices that are made on them take
 #: longer than training on all rows does (`make bench-kernels`).
 MOST_ROWS = 5_000
@@ -41,13 +43,14 @@ class Drawn:
     @classmethod
     def of(cls, data: TrainingRows | TrainingChunks, seed: int) -> Drawn:
         """Draw from all samples; the same rows for the same seed."""
-        in_memory = isinstance(data, TrainingRows)
-        looks = [_look(data)] if in_memory else [*data.X.map(_look)]
-        places = _Places.of(looks, data.classes, seed)
-        parts = [places(data)] if in_memory else [*data.X.map(places)]
-        found = _joined(parts)
-        if not in_memory:
-            found = _as_rows(found, data)
+        if isinstance(data, TrainingRows):
+            looks = [_look(data)]
+            places = _Places.of(looks, data.classes, seed)
+            found = places(data)
+        else:
+            looks = [*data.X.map(_look)]
+            places = _Places.of(looks, data.classes, seed)
+            found = _as_rows([*data.X.map(places)], data)
         rows = found.take(places.order(found.y))
         return cls(places.weighted(rows), _scale(looks, rows.d), places.complete)
 
@@ -119,7 +122,7 @@ class _Places:
         """Whether all rows are drawn."""
         return all(len(self.drawn[label]) == n for label, n in self.counts.items())
 
-    def __call__(self, chunk: Samples) -> Samples:
+    def __call__(self, chunk: S) -> S:
         """The rows of a chunk that are drawn."""
         chunk, rows = _plain(chunk), []
         for label, places in self.drawn.items():
@@ -154,7 +157,7 @@ def _sizes(counts: np.ndarray) -> np.ndarray:
     return least + (MOST_ROWS - least.sum()) * left // left.sum()
 
 
-def _plain(chunk: Samples) -> Samples:
+def _plain(chunk: S) -> S:
     """The same as arrays of NumPy, with a weight of every row."""
     if isinstance(chunk, TrainingRows):
         return chunk
@@ -171,15 +174,9 @@ def _plain(chunk: Samples) -> Samples:
     return replace(chunk, X=X, y=y, weight=weight, radius=radius)
 
 
-def _joined(parts: Iterable[Samples]) -> Samples:
-    first, *others = parts
-    for other in others:
-        first = first.joined(other)
-    return first
-
-
-def _as_rows(found: Samples, data: TrainingChunks) -> TrainingRows:
+def _as_rows(parts: list[Samples], data: TrainingChunks) -> TrainingRows:
     """Samples from chunks as those of data in memory."""
+    found = reduce(Samples.joined, parts)
     bars = None
     if found.errors:
         bars = errors_beside(found.X, found.X_err, data.error_shape)

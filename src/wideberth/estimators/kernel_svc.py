@@ -210,6 +210,9 @@ class RobustKernelSVC(LinearClassifier):
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
+            Or data that is read in chunks: files, Dask collections, chunks, or what
+            `wideberth.open_data` returns. Features of the kernel are made anew at each
+            read, chunk by chunk.
         y, sample_weight, radius, X_err
             As for `RobustLinearSVC.fit`.
 
@@ -258,7 +261,7 @@ class RobustKernelSVC(LinearClassifier):
         self.classes_, self.noise_ = data.classes, self._noise()
         return data
 
-    def _chunks(self, X, y, sample_weight, radius, X_err) -> TrainingChunks:
+    def _chunks(self, X, y, sample_weight, radius, X_err):
         """Samples that are read in chunks."""
         stated, self.radius = self.radius, _candidates(self.radius)[0]
         try:
@@ -383,6 +386,8 @@ class RobustKernelSVC(LinearClassifier):
         self.pipeline_ = RobustPipeline.behind(step, classifier, front, self.noise_)
         self.curved_, self.radius_ = front, front.radius
         self.gamma_, self.n_components_ = front.curve.gamma, len(front.curve.landmarks)
+        for name in ("support_", "dual_coef_"):  # chunks have none
+            vars(self).pop(name, None)
         of_features = ("noise_", "error_shape_", "n_features_in_", "radius_")
         for name, value in vars(classifier).items():
             if name.endswith("_") and name not in of_features:
