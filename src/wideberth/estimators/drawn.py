@@ -44,19 +44,19 @@ class Drawn:
     def of(cls, data: TrainingRows | TrainingChunks, seed: int) -> Drawn:
         """Draw from all samples; the same rows for the same seed."""
         if isinstance(data, TrainingRows):
-            looks = [_look(data)]
-            places = _Places.of(looks, data.classes, seed)
+            tallies = [_tally(data)]
+            places = _Places.of(tallies, data.classes, seed)
             found = places(data)
         else:
-            looks = [*data.X.map(_look)]
-            places = _Places.of(looks, data.classes, seed)
+            tallies = [*data.X.map(_tally)]
+            places = _Places.of(tallies, data.classes, seed)
             found = _as_rows([*data.X.map(places)], data)
         rows = found.take(places.order(found.y))
-        return cls(places.weighted(rows), _scale(looks, rows.d), places.complete)
+        return cls(places.weighted(rows), _scale(tallies, rows.d), places.complete)
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Tally:
     """What a chunk answers at the first read."""
 
     number: int
@@ -66,7 +66,7 @@ class _Look:
     variance: float
 
 
-def _look(chunk: Samples) -> _Look:
+def _tally(chunk: Samples) -> _Tally:
     """Count the rows of a chunk; the variance is about the mean of the chunk."""
     chunk = _plain(chunk)
     total = float(chunk.weight.sum())
@@ -77,15 +77,15 @@ def _look(chunk: Samples) -> _Look:
     variance = float(share @ np.square(chunk.X - mean).mean(axis=1))
     labels, counts = np.unique(chunk.y[chunk.weight > 0], return_counts=True)
     found = dict(zip(labels.tolist(), counts.tolist(), strict=True))
-    return _Look(chunk.number, found, total, mean, variance)
+    return _Tally(chunk.number, found, total, mean, variance)
 
 
-def _scale(looks: list[_Look], d: int) -> float:
+def _scale(tallies: list[_Tally], d: int) -> float:
     """What gamma="scale" stands for."""
-    weights = np.array([look.weight for look in looks])
-    means = np.array([look.mean for look in looks])
+    weights = np.array([tally.weight for tally in tallies])
+    means = np.array([tally.mean for tally in tallies])
     weights = weights / weights.sum()
-    within = weights @ [look.variance for look in looks]
+    within = weights @ [tally.variance for tally in tallies]
     variance = float(within + weights @ np.square(means - weights @ means))
     return 1 / (d * variance) if variance > 0 else 1.0
 
@@ -100,14 +100,14 @@ class _Places:
     seed: int
 
     @classmethod
-    def of(cls, looks: list[_Look], classes: np.ndarray, seed: int) -> _Places:
+    def of(cls, tallies: list[_Tally], classes: np.ndarray, seed: int) -> _Places:
         """Draw from classes of so many rows."""
         labels, before = classes.tolist(), {}
         counts = dict.fromkeys(labels, 0)
-        for look in looks:
-            before[look.number] = dict(counts)
+        for tally in tallies:
+            before[tally.number] = dict(counts)
             for label in labels:
-                counts[label] += look.counts.get(label, 0)
+                counts[label] += tally.counts.get(label, 0)
         random, drawn = check_random_state(seed), {}
         sizes = _sizes(np.array([*counts.values()]))
         for label, size in zip(labels, sizes.tolist(), strict=True):
