@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
 from sphinx_gallery.sorting import ExplicitOrder, FileNameSortKey
 
 import wideberth
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tools.stored import substitutions
 
 project = "wideberth"
 author = "The wideberth developers"
@@ -35,7 +39,14 @@ nitpick_ignore_regex = [("py:.*", r"(?!wideberth\.).*")]
 
 # -- text ----------------------------------------------------------------------
 
-myst_enable_extensions = ["amsmath", "attrs_block", "colon_fence", "dollarmath"]
+myst_enable_extensions = [
+    "amsmath",
+    "attrs_block",
+    "colon_fence",
+    "dollarmath",
+    "substitution",
+]
+myst_substitutions = substitutions()  # figures that campaigns have stored
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
 

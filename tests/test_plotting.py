@@ -18,7 +18,6 @@ from wideberth import (
 )
 from wideberth.plotting import (
     CertifiedAccuracyDisplay,
-    FeaturesDisplay,
     MarginDisplay,
     PathDisplay,
     ReliabilityDisplay,
@@ -187,37 +186,12 @@ def test_a_path_is_drawn_along_what_varies(along):
     assert PathDisplay.from_path(one).against == "C"
 
 
-def test_features_are_followed_until_they_lose_their_weight(along):
-    penalties, radii = along
-    names = np.array(list("abcdefghij"))
-    display = FeaturesDisplay.from_path(penalties, k=1, feature_names=names)
-    assert display.against == "norm_penalty"
-    weights = penalties.coefs[:, 1]
-    expected = {
-        name: penalties.norm_penalties[weights[:, j] != 0].max()
-        for j, name in enumerate(names)
-        if weights[:, j].any()
-    }
-    assert dict(zip(display.feature_names, display.lasting, strict=True)) == expected
-    assert len({*display.lasting}) > 1
-    assert np.all(np.diff(display.lasting) <= 0)
-    bars = [bar.get_width() for bar in display.ax_.patches]
-    np.testing.assert_array_equal(bars, display.lasting)
-    few = FeaturesDisplay.from_path(radii, n_features=3)
-    assert few.against == "radius"
-    assert few.ax_.get_xlabel() == "largest radius at which it has a weight"
-    assert len(few.feature_names) == 3
-
-
 def test_a_drawing_of_a_path_says_what_it_lacks(along):
     penalties, radii = along
     with pytest.raises(ValueError, match="against='size' is not known"):
         penalties.plot(against="size")
     with pytest.raises(ValueError, match="feature_names has 2 names"):
         penalties.plot(feature_names=["a", "b"])
-    for wrong in ("C", "norm_penalty"):
-        with pytest.raises(ValueError, match="several radii or norm penalties"):
-            FeaturesDisplay.from_path(radii, against=wrong)
     with pytest.raises(ValueError, match="No point of C 1 has a ramp"):
         radii.plot(against="ramp")
 

@@ -15,11 +15,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.kernel_approximation import Nystroem
 
 from commands import through_file
 from road_cases import ROWS, WRONG, Case
 from road_forms import CHUNKED, FOREIGN, FORMS, MEMORY
-from roads import CASES, ESTIMATORS, NAMES, NEW, ROADS, TOL, _classifier
+from roads import (
+    CASES,
+    CURVED_ROADS,
+    ESTIMATORS,
+    GAMMA,
+    NAMES,
+    NEW,
+    ROADS,
+    TOL,
+    _classifier,
+    machine,
+)
 from wideberth import RobustLinearRegressor, solve
 
 #: Share of the objective that the rounding of a gap may be, where a road does not say.
@@ -338,3 +350,85 @@ def _regressor(case):
         solver_options=options,
         **own,
     )
+
+
+# -- curved boundaries -----------------------------------------------------------------
+
+#: Those that can be said to a kernel machine, with noise that it withstands.
+CURVED = [
+    case if case.radius == "own" else replace(case, radius=case.radius / 4)
+    for case in CASES
+    if case.ramp is None and case.intercept is not None and not case.norm_penalty
+]
+
+
+@pytest.mark.parametrize("case", CURVED, ids=lambda case: case.name)
+def test_every_road_leads_to_the_same_curve(case):
+    """On the features of one kernel step, of which every answer is a linear model."""
+    answers = walk(case, [road for road in CURVED_ROADS if road.is_there(case)])
+    step = kernel_features(case)
+    Z = step.transform(case.X)
+    found = {}
+    for road, answer in answers.items():
+        if (expected := road.refusal(case)) is not None:
+            assert isinstance(answer, str), road.name
+            assert re.search(expected, answer), (road.name, answer)
+            continue
+        assert not isinstance(answer, str), (road.name, answer)
+        lines = zip(case.positives, answer.w, answer.b, strict=True)
+        worth = [case.curved_objective(k, w, b, Z, GAMMA) for k, w, b in lines]
+        found[road.name] = answer, np.array(worth)
+    assert len(found) >= 10
+    least = np.min([worth for _, worth in found.values()], axis=0)
+    new = step.transform(case.new)
+    first, _ = next(iter(found.values()))
+    for name, (answer, worth) in found.items():
+        assert np.all(answer.gaps <= TOL * worth), name
+        assert np.all(worth - least <= answer.gaps + ROUNDING * worth), name
+        scores, known = (new @ one.w.T + one.b for one in (answer, first))
+        np.testing.assert_allclose(scores, known, atol=1e-3, err_msg=name)
+        clear = np.abs(known[:, 0]) > 2e-3
+        if len(case.labels) > 2:
+            ordered = np.sort(known, axis=1)
+            clear = ordered[:, -1] - ordered[:, -2] > 4e-3
+        same = np.array(answer.predicted) == np.array(first.predicted)
+        assert np.all(same[clear]), name
+    assert np.mean(clear) > 0.9
+
+
+def kernel_features(case):
+    """The kernel step on every row that differs and has a weight."""
+    landmarks = np.unique(case.X, axis=0)
+    m = len(landmarks)
+    return Nystroem(gamma=GAMMA, n_components=m, random_state=0).fit(landmarks)
+
+
+@pytest.mark.parametrize("name", ["own radii and weights", "errors", "three classes"])
+def test_kernel_machines_answer_alike_whatever_form_the_rows_come_in(name, tmp_path):
+    case = BY_NAME[name]
+    own = {} if case.radii is None else {"radius": case.radii}
+    tables = {"X_err": case.tables[0]} if case.tables else {}
+    walked = 0
+    for form, give in (MEMORY | CHUNKED).items():
+        if form == "LIBSVM" and (case.tables or isinstance(case.labels[0], str)):
+            continue
+        folder = tmp_path / form.replace(" ", "")
+        folder.mkdir()
+        given = give(case, folder)
+        X = given.like(case.X)
+        X = X.toarray() if hasattr(X, "toarray") else X
+        model = machine(case).fit(X, case.y, **own, **tables)
+        errors = {} if given.errors is None else {"X_err": given.errors}
+        if "CSR" in form or form == "LIBSVM":
+            with pytest.raises((TypeError, ValueError), match="dense"):
+                model.predict(given.X)
+            continue
+        for method in ANSWERS:
+            found = np.asarray(getattr(model, method)(given.X, **errors))
+            expected = np.asarray(getattr(model, method)(X, **tables))
+            if method == "predict":
+                assert found.tolist() == expected.tolist(), form
+            else:
+                np.testing.assert_allclose(found, expected, 1e-9, err_msg=form)
+        walked += 1
+    assert walked >= 10

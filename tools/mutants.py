@@ -655,6 +655,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=20.0, help="of tests, each")
+    parser.add_argument("--store", action="store_true", help="for the pages")
     options = parser.parse_args()
     warm_up()
     mutants = drawn(options.folders, options.seed, options.count)
@@ -665,6 +666,12 @@ def main() -> int:
         report.run(mutant, number)
     killed, survived = report.counts["killed"], report.counts["survived"]
     share = killed / max(killed + survived, 1)
+    if options.store:
+        sys.path.insert(0, str(Path(__file__).parents[1]))
+        from tools.stored import store
+
+        row = [", ".join(options.folders), killed + survived, killed]
+        store("mutants", ["folders", "mistakes", "noticed"], [row])
     print(f"seed {options.seed}: {killed} killed ({share:.1%}), {survived} survive")
     if failing := report.failing_unbroken():
         print(f"{failing} fails on the package as it is; mend that first.")

@@ -2,11 +2,14 @@
 
 Python blocks run first, in one name space; then commands behind `$` in console blocks,
 in a shell. Both run in an empty folder. The tests take blocks apart by the same
-functions and compare what commands print.
+functions and compare what code and commands print with what the page shows: a text
+block right below a Python block is its output.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import subprocess
@@ -35,11 +38,24 @@ def _split_command(typed: str) -> tuple[str, str]:
     return "".join(lines[:end]), "".join(lines[end:])
 
 
-def run_python(page: Path) -> dict:
-    """Execute the Python blocks of a page; return what they leave behind."""
+def shown_outputs(page: Path) -> list[str]:
+    """For each Python block, the text block right below it; "" where there is none."""
+    pattern = r"```python\n.*?```(?:\s*?\n```text\n(.*?)```)?"
+    return re.findall(pattern, page.read_text("utf-8"), re.DOTALL)
+
+
+def run_python(page: Path, printed: list[str] | None = None) -> dict:
+    """Execute the Python blocks of a page; return the names that they define.
+
+    What each block prints is appended to `printed`, where that is given.
+    """
     names: dict = {}
     for block in code_blocks(page):
-        exec(compile(block, str(page), "exec"), names)
+        code, out = compile(block, str(page), "exec"), io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(code, names)
+        if printed is not None:
+            printed.append(out.getvalue())
     return names
 
 

@@ -13,7 +13,7 @@ shapes = {
 }
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharey=True, layout="constrained")
 for ax, (title, noise) in zip(axes, shapes.items(), strict=True):
-    model = RobustLinearSVC(C=10, radius=0.1, noise=noise).fit(X, y)
+    model = RobustLinearSVC(radius=0.1, noise=noise).fit(X, y)
     MarginDisplay.from_estimator(model, X, y, ax=ax)
     ax.set_title(title, fontsize=9)
     ax.set(xlabel="petal length (cm)", ylabel="", aspect="auto")

@@ -2,16 +2,16 @@
 A catalogue with asymmetric errors and gaps
 ===========================================
 
-Catalogues of astronomers write 3.1 −0.2 +0.9, and leave cells empty. The true value is
-then more likely above 3.1 than below. `errors.from_sides` turns such triples into means
-and standard errors, and `MeasuredSVC` takes those, and the gaps.
+Astronomical catalogues have entries such as 3.1 −0.2 +0.9, and empty cells. The true
+value is then more likely above 3.1 than below. `errors.from_sides` converts such
+entries to means and standard errors. `MeasuredSVC` takes these, and the missing values.
 """
 
 # %%
-# The catalogue is simulated, because a truth is needed to see what was learnt: five
-# properties of stars that go together, two kinds of star, errors that differ by a
-# factor of thirty from cell to cell and mostly reach further up than down, and a
-# quarter of all cells empty.
+# The catalogue is simulated, so that the true values are known. It has five correlated
+# properties of two kinds of stars. Errors differ by a factor of up to thirty from cell
+# to cell, and upper errors are mostly larger than lower ones. A quarter of the cells
+# are empty.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -74,4 +74,5 @@ ax.text(0.6, np.mean(ideal), "exact values", va="bottom", color="0.4")
 ax.set(ylabel="accuracy on new stars", ylim=(None, np.mean(ideal) + 0.02))
 
 # %%
-# Telling both errors wins back most of what the bad measurements cost.
+# With lower and upper errors given, the model regains most of the accuracy that the
+# errors cost.

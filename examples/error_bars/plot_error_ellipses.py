@@ -3,8 +3,8 @@ Every sample has its own ellipse
 ================================
 
 Images of cell nuclei give two numbers, and a standard error for each. The ellipses show
-where a nucleus may be. With `X_err` the margins keep away from ellipses, so images that
-are known well decide where the boundary goes.
+where a nucleus may be. With `X_err` the margins keep away from the ellipses, so images
+with small errors determine the boundary.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ for ax, size in zip(axes, [0.0, 1.0], strict=True):
 axes[0].set_ylabel("mean texture")
 
 # %%
-# Left: errors ignored in training. Right: trained against one standard error of each
-# image. "Safe" is the share of images that are classified correctly wherever they lie
-# in their ellipse. The price is a wider margin, and sometimes an image on the wrong
-# side. Error bars protect; to predict *better* from them see
-# :doc:`/gallery/error_bars/plot_nuclei`.
+# Left: errors are ignored in training. Right: the model is trained against one standard
+# error of each image. "Safe" is the fraction of images that are classified correctly
+# wherever they lie in their ellipse. The robust model has more safe images, a wider
+# margin, and sometimes more images on the wrong side. To use errors for more accurate
+# predictions see :doc:`/gallery/error_bars/plot_nuclei`.

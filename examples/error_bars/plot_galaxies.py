@@ -2,16 +2,16 @@
 Galaxies: what error bars are worth
 ===================================
 
-Six magnitudes of each galaxy, each with its own standard error, some missing: which
-galaxies are far away? Faint ones are measured badly, and a classifier that takes all
-numbers at their word is misled by the worst of them. `TrueFeatures` asks what the
-magnitudes probably were, given the others and all other galaxies; `MeasuredSVC` trains
-on the answer, and knows how uncertain it is.
+The task is to find far galaxies by six magnitudes. Each magnitude has its own standard
+error, and some are missing. Faint galaxies have large errors, which mislead a
+classifier that ignores them. `TrueFeatures` estimates the true magnitudes of a galaxy
+from all its measurements and from the other galaxies. `MeasuredSVC` is trained on these
+estimates and their uncertainty.
 """
 
 # %%
-# Two ways to train, from few galaxies and from many, each tested on 3000 others.
-# "Errors ignored" fills gaps with the mean and gives the errors to nobody.
+# Two models, trained on few galaxies and on many, and tested on 3000 others. "Errors
+# ignored" is a linear SVM that fills gaps with the mean and does not use the errors.
 
 from itertools import pairwise
 
@@ -52,9 +52,10 @@ for k in range(repetitions):
             scores[way][i, k] = roc_auc_score(y[test], score(order[:size], test))
 
 # %%
-# A verdict for every galaxy says how likely its true magnitudes are on the other side
-# of the boundary. That is not the chance of a wrong class, for classes overlap even
-# where magnitudes are exact; but where measurements leave doubt, mistakes are frequent.
+# The verdict on a galaxy contains the probability that its true magnitudes lie on the
+# other side of the boundary. The probability of a wrong class is larger, because the
+# classes overlap even if all magnitudes are exact. Galaxies that are doubtful by their
+# measurements are classified wrongly more often.
 
 train, test = order[:1000], order[-3000:]
 model = MeasuredSVC().fit(X[train], y[train], X_err=E[train])
@@ -81,5 +82,5 @@ right.set(
 )
 
 # %%
-# With few galaxies the gain is largest. What should be measured again first is in
-# `verdict.remeasure`.
+# The gain is largest with few training galaxies. `verdict.remeasure` is the magnitude
+# to measure again first.

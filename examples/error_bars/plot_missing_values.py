@@ -2,16 +2,16 @@
 Missing values: imputed, but not certain
 ========================================
 
-A filled-in value is a guess, and some guesses are better than others. Several
-imputations of the same row show how uncertain they are. `errors.from_imputations` turns
-their spread into an error for every cell, 0 where it was measured.
+An imputed value is uncertain. Several imputations of the same row show how uncertain.
+`errors.from_imputations` converts their scatter to an error for every cell, 0 for
+measured cells.
 """
 
 # %%
 # Thirteen measurements of wines from three growers. In the training half 85 % of the
-# wines lack 60 % of their values; the other half is complete and tells what was learnt.
-# scikit-learn's `IterativeImputer` fills the holes six times, each time with other
-# draws from what the known values leave open.
+# wines lack 60 % of their values. The other half is complete and serves to test.
+# scikit-learn's `IterativeImputer` fills the gaps six times, each time with other
+# random draws given the known values.
 
 import warnings
 
@@ -65,8 +65,8 @@ scores, dropped, without_holes = (
 )
 
 # %%
-# Errors of cells can be used as they come, at radius 1: what is known stays known, and
-# what is guessed counts as uncertain as it is.
+# These errors are used at radius 1: measured cells are exact, and imputed cells may be
+# off by their error.
 
 fig, ax = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
 ax.plot(factors, scores, "o-", label="imputed, with an error for each cell")
@@ -81,5 +81,5 @@ print(f"imputed, errors as they come: {scores[-1]:.3f}")
 print(f"nothing missing: {without_holes:.3f}")
 
 # %%
-# At the left end every guess is believed. Errors as they come win back a part of what
-# the holes cost.
+# At the left end (radius 0) imputed values count as exact. At radius 1 the model
+# regains a part of the accuracy that the gaps cost.

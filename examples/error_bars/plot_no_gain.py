@@ -2,16 +2,16 @@
 When error bars do not help
 ===========================
 
-Error bars say which measurements to trust. If all of them are equally good, there is
-nothing to say, and a classifier that was never told the errors is as good as one that
-was. This example goes from that case to one in which errors differ widely. It also
-shows a case in which training robustly against errors does harm.
+Error bars tell which measurements are precise. If all are equally precise, a classifier
+that ignores the errors is as good as one that uses them. This example goes from that
+case to one in which errors differ widely. It also shows a case in which robust training
+makes predictions worse.
 """
 
 # %%
-# Simulated objects with eight features that go together, drawn from one Gaussian. The
-# errors have the same mean square throughout; what changes is how unequal they are,
-# from all alike to a factor of a thousand between the best and the worst.
+# Simulated objects with eight correlated features, drawn from one Gaussian. The mean
+# square of the errors is always the same. What changes is their range, from all equal
+# to a factor of a thousand between the smallest and the largest.
 
 import warnings
 
@@ -70,19 +70,18 @@ for i, unequal in enumerate(factors):
             gains[way][i, k] = 100 * (score - plain)
 
 # %%
-# With errors that are all alike, the posterior mean is the same affine function of
-# every row, and a linear classifier can undo it: no gain, by theory. The gain grows
-# with how unequal errors are.
+# If all errors are equal, the posterior mean is the same affine function of every row.
+# A linear classifier can undo that, so there is no gain. The more the errors differ,
+# the larger is the gain.
 #
-# A radius on top can cost. Here no object is known well, and to be right within one
-# posterior standard deviation of every one of them is asking for more than the data
-# can give: the model turns away from what it could have learnt, up to a constant one,
-# of which wideberth warns (`NullModelWarning`). So the radius is 0 by default, and
-# `MeasuredSVC(cv=5)` chooses one by cross-validation.
+# A radius above 0 can make the model less accurate. Here no object is known well. A
+# model that must be right within one posterior standard deviation of every object
+# becomes less accurate, and in the end constant (`NullModelWarning`). So the radius is
+# 0 by default, and `MeasuredSVC(cv=5)` chooses one by cross-validation.
 #
-# Three more cases in which nothing is gained: errors that are small beside the distance
-# of objects from the boundary; features that do not go together, whose bad cells
-# nothing else can mend; and errors that are wrong.
+# Nothing is gained in three more cases: if errors are small compared with the distances
+# of the objects from the boundary; if features are uncorrelated, so that no feature
+# helps to estimate another; and if the stated errors are wrong.
 
 fig, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
 ax.axhline(0, color="0.6", lw=0.8)

@@ -4,14 +4,14 @@ Breast Cancer with its standard errors
 
 The Breast Cancer table has thirty columns, and ten of them are errors: columns 0 to 9
 are means over the cell nuclei of an image, columns 10 to 19 the standard errors of the
-same ten. Most classifiers take both for features. Here the errors are used as errors.
+same ten. Usually both are used as features. Here the errors are used as errors.
 """
 
 # %%
-# The errors are a tenth to two thirds of the spread of their features. So the same
-# images are also tried as if they had been measured worse: noise is added to a third of
-# the cells, known for each, and joins the standard errors. The population has one
-# Gaussian for each of the two classes.
+# The errors are a tenth to two thirds of the standard deviation of their features. To
+# see the effect of larger errors, noise of known size is added to a third of the cells,
+# and to their standard errors. The population has one Gaussian for each of the two
+# classes.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,8 +43,8 @@ for size, one, two in zip(added, plain, told, strict=True):
     print(f"{size:3.1f} added: ignored {one.mean():.3f}, told {two.mean():.3f}")
 
 # %%
-# As the table is, both are equal within their noise. The worse the measurements, the
-# more it is worth to say which of them are bad.
+# On the original table both models are equally accurate within the statistical error.
+# The larger the added errors, the more accurate is the model that knows them.
 
 fig, ax = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
 for scores, label in ((told, "MeasuredSVC, told the errors"), (plain, "not told")):

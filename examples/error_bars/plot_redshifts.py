@@ -2,16 +2,17 @@
 Redshifts of galaxies: a number from measurements with errors
 =============================================================
 
-How far away is a galaxy, by its six magnitudes alone? Each magnitude has an error of
-its own, and some are missing. `MeasuredRegressor` fits the line of the true magnitudes,
-and says of every galaxy how far its redshift may be from the prediction.
+The task is to predict the redshift of a galaxy, which measures its distance, from six
+magnitudes. Each magnitude has an error of its own, and some are missing.
+`MeasuredRegressor` fits a linear function of the true magnitudes, and gives each galaxy
+a prediction interval.
 """
 
 # %%
-# Four galaxies in ten to train on, the others to test. Redshifts have a long tail
-# towards far galaxies that look like near ones, so the loss is the absolute one. With
-# the default `fit` says that the scatter has heavy tails. With either loss it says that
-# one Gaussian does not fit the magnitudes; below is what that costs.
+# Four in ten galaxies are for training, the others for testing. Some far galaxies look
+# like near ones, so the scatter has a heavy tail, and the loss is the absolute one.
+# With the default loss `fit` warns of the heavy tail. With both losses it warns that
+# one Gaussian does not fit the magnitudes; the comparison below shows the effect.
 
 import warnings
 
@@ -37,8 +38,8 @@ for remark in remarks:
     print(remark.message)
 
 # %%
-# Beside it, a line that ignores the errors and fills gaps with the mean; and one on
-# what the magnitudes probably were, given a population of *two* Gaussians.
+# For comparison: a regression that ignores the errors and fills gaps with the mean, and
+# a regression on posterior means under a population of *two* Gaussians.
 
 lad = make_pipeline(StandardScaler(), RobustLinearRegressor(C=100))
 plain = make_pipeline(SimpleImputer(), lad).fit(X[train], z[train]).predict(X[test])
@@ -53,8 +54,7 @@ for name, values in predicted.items():
     print(f"{name:<18} mean absolute error {np.mean(abs(values - z[test])):.3f}")
 
 # %%
-# Intervals that hold 90 % of the redshifts. Galaxies that are measured badly have
-# longer ones.
+# Prediction intervals of 90 %. Galaxies with large errors have longer ones.
 
 low, high = model.predict_interval(X[test], E[test], coverage=0.9).T
 inside = (low <= z[test]) & (z[test] <= high)
@@ -75,9 +75,9 @@ right.set(xlabel="length of the interval, in fifths", ylabel="redshifts inside, 
 right.set(ylim=(60, 100), title=f"{100 * inside.mean():.1f} % of all")
 
 # %%
-# Over all galaxies the share is what was asked for. It need not be so for long and for
-# short intervals by themselves: the true law is no line. Which magnitude should be
-# measured again?
+# Over all galaxies about 90 % of the redshifts lie in their interval. For long or short
+# intervals alone the fraction may differ, because the true relation is not linear. The
+# last line counts which magnitude should be measured again.
 
 cell, share = model.remeasure(X[test], E[test])
 numbers, counts = np.unique(cell, return_counts=True)

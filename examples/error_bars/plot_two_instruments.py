@@ -2,14 +2,14 @@
 Two instruments: a radius for each sample
 =========================================
 
-A hospital reads two markers of a disease precisely, a mobile unit fifteen times less
-precisely. Most of the sick are seen at the hospital, most of the healthy at the unit.
-Everybody was measured five times. The spread of the five readings gives each person a
-radius, and the boundary keeps its distance from those who are known badly.
+A hospital measures two markers of a disease precisely, a mobile unit fifteen times less
+precisely. Most of the sick come to the hospital, most of the healthy to the mobile
+unit. Everybody is measured five times. The scatter of the five readings gives each
+person a radius, and the boundary keeps away from people with large errors.
 """
 
 # %%
-# The people are simulated, because a truth is needed to see what was learnt.
+# The people are simulated, so that the true values are known.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,6 +41,6 @@ for ax, used in zip(axes, (np.zeros(40), radius), strict=True):
     ax.set_title("trained with a radius for each" if used.any() else "without radii")
 
 # %%
-# With six markers, and C from cross-validation, nearly half of the plain model's errors
-# on new people are gone: :doc:`/choosing-a-radius` has the numbers, and says when radii
-# do not help.
+# With six markers and C from cross-validation, radii remove nearly half of the wrong
+# predictions of a plain SVM on new people. :doc:`/choosing-a-radius` has the numbers,
+# and says when radii do not help.

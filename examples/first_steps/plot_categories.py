@@ -2,14 +2,14 @@
 Measurements beside categories
 ==============================
 
-Most tables hold both: numbers from an instrument, which may be off, and categories such
-as a type of soil, which are what they are. A robust pipeline scales the ones, encodes
-the others, and lets noise move what is measured only.
+Most tables have two kinds of columns: measurements with errors, and categories without
+errors, such as a type of soil. A robust pipeline scales the measurements, encodes the
+categories, and applies the noise to the measurements only.
 """
 
 # %%
-# Trees are told apart by three measurements, with the precision of each in its own
-# units, and by the soil and the side of the hill that they grow on.
+# The task is to tell two kinds of trees apart by three measurements, the soil, and the
+# side of the hill. The precision of each measurement is known in its own units.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,7 +36,7 @@ y = np.where(hidden + 0.5 * rng.normal(size=n) > 0, "pine", "spruce")
 precision = {"altitude": 150.0, "slope": 1.0, "to water": 20.0}
 
 # %%
-# Noise goes by the names of the table; categories need none.
+# Noise is given by the names of the measured columns.
 
 
 def trained(radius):
@@ -69,11 +69,10 @@ right.set(yticks=np.arange(len(names)) + 0.2, yticklabels=names, xlabel="weight"
 right.invert_yaxis()
 
 # %%
-# The altitude is measured badly. The robust model trusts it less and leans on the soil
-# and the side of the hill, which no instrument gets wrong. The matrix that it is
-# trained on stays sparse where scikit-learn's encoder makes a sparse one.
+# The altitude has large errors. The robust model gives it less weight, and more to the
+# soil and the side of the hill, which are exact. If the encoder returns a sparse
+# matrix, training keeps it sparse.
 #
-# How far each of these trees may be off, in units of the precision, before the answer
-# changes:
+# The largest error that each of these trees withstands, in units of the precision:
 
 print(model.certified_radius(table[600:606]).round(2))

@@ -2,15 +2,14 @@
 How accurate, and under how much noise?
 =======================================
 
-One number cannot tell how good a classifier of noisy data is. A curve can: the accuracy
-that remains when every sample is moved in the worst way, by a distance that grows from
-zero. For linear models this is no estimate from attacks; `robust_score` computes it
-exactly.
+The accuracy of a classifier depends on the size of the errors. So draw it as a curve:
+the accuracy that remains if every sample has the worst error of a given size. For
+linear models `robust_score` computes this accuracy exactly.
 """
 
 # %%
-# Half of the breast-cancer data for training, half for the curves. Features are scaled,
-# so a radius counts standard deviations.
+# Half of the Breast Cancer data is for training, half for the curves. Features are
+# standardised, so a radius counts standard deviations. C is 1.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,10 +38,10 @@ ax.axhline(majority, color="0.6", lw=1, ls="--")
 ax.text(2.98, majority, "always the majority", ha="right", va="bottom", color="0.4")
 
 # %%
-# The curves cross. The plain SVM (radius 0) is best on data as clean as what it was
-# trained on, and it loses most under noise. Training at radius 1 costs a point or two
-# at the left end and gains ten where the noise is as large as that. The dotted lines
-# mark what each model was trained for.
+# The curves cross. The plain SVM (radius 0) is the best on the data as measured, and
+# loses most under errors. Training at radius 1 costs one or two percentage points at
+# the left end, and gains ten at errors of size 1. The dotted lines mark the radius of
+# training.
 #
-# So choose the radius by the noise you expect, and look at the curve there, not at its
-# left end.
+# So choose the radius by the errors that you expect, and read the curve there, not at
+# its left end.

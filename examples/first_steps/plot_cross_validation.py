@@ -2,16 +2,15 @@
 Choosing C and the radius together
 ==================================
 
-Which C, which radius? Both hold a model back, and the best pair depends on what the
-model will meet. `RobustLinearSVCCV` trains all pairs along warm-started paths and
-scores them by cross-validation: on data as it is, or under the worst noise of a given
+A small C and a large radius both keep the weights small. The best pair depends on the
+errors of new data. `RobustLinearSVCCV` trains all pairs and scores them by
+cross-validation, either on the data as measured or under the worst errors of a given
 size.
 """
 
 # %%
-# Breast cancer, standardised. Eleven values of C times five radii in five folds are 275
-# models. `robust_scorer` asks for the accuracy that every perturbation of that length
-# leaves standing.
+# Breast Cancer, standardised. Eleven values of C times five radii in five folds are 275
+# models. `robust_scorer` gives the accuracy under the worst errors of one size.
 
 import time
 
@@ -32,8 +31,8 @@ for expected in (0.0, 0.8):
 print(f"2 × 275 models in {time.perf_counter() - started:.1f} s")
 
 # %%
-# On the left the mean over the folds for data as it is, on the right under noise of
-# length 0.8. The best pair is marked.
+# Left: mean accuracy over the folds on the data as measured. Right: under the worst
+# errors of size 0.8. The best pair is marked.
 
 fig, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True, layout="constrained")
 for ax, (expected, search) in zip(axes, searches.items(), strict=True):
@@ -52,11 +51,11 @@ for ax, (expected, search) in zip(axes, searches.items(), strict=True):
 axes[0].set_ylabel("radius trained with")
 
 # %%
-# Two lessons. With a radius the choice of C hardly matters, as long as it is large: the
-# radius says how much to hold back. Without one, C must be just right, and a C that is
-# right for clean data fails under noise.
+# With a radius any large C is nearly as good as the best one, because the radius limits
+# the weights. Without a radius C must be chosen well, and the best C for the data as
+# measured is a bad one under errors.
 #
-# And noise that is alike in all samples and all features can be met by a small C just
-# as well: the best scores are the same with and without a radius. What no C can express
-# is noise that differs, see :doc:`/gallery/first_steps/plot_raw_units` and
+# If errors have the same size in all samples and features, a small C works as well as a
+# radius: the best scores are the same. If errors differ, no C can replace radii, see
+# :doc:`/gallery/first_steps/plot_raw_units` and
 # :doc:`/gallery/error_bars/plot_two_instruments`.

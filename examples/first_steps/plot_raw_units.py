@@ -2,17 +2,17 @@
 Precision in the units of the instrument
 ========================================
 
-A classifier is trained on careful measurements and used on hasty ones. What the hasty
-instrument is off by is known, feature by feature, in its own units. Behind a scaler
-such numbers would mean something else; `make_robust_pipeline` takes them as they are
-and carries them through.
+A classifier is trained on precise measurements and used on imprecise ones. The errors
+of the imprecise instrument are known for each feature, in raw units.
+`make_robust_pipeline` takes them in raw units and converts them for the scaled
+features.
 """
 
 # %%
 # Ten properties of cell nuclei, each given by its mean over an image, its standard
-# error, and its three largest values ("worst"). Suppose a quicker microscope gets the
-# means and errors as before but often misses the largest nuclei: the "worst" values are
-# off by 60 % of their spread.
+# error, and its three largest values ("worst"). Suppose that a faster microscope
+# measures means and standard errors as before, but often misses the largest nuclei: the
+# errors of the "worst" values are 60 % of their standard deviation.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,8 +35,9 @@ def trained(X, y, radius):
 
 
 # %%
-# Train on careful measurements of one half, test on hasty ones of the other. A radius
-# is in units of the precision: 1 allows for one standard deviation.
+# The models are trained on precise measurements of one half of the table and tested on
+# imprecise ones of the other. The radius is in units of the stated errors: 1 allows for
+# one standard deviation.
 
 rng, radii = np.random.default_rng(0), [0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2]
 folds = RepeatedStratifiedKFold(n_splits=2, n_repeats=4, random_state=0)
@@ -67,15 +68,15 @@ right.set_ylabel("share of the weights (per cent)")
 right.legend()
 
 # %%
-# The robust model moves its weight from what will be measured badly to what will be
-# measured well. With hasty measurements that gains more than a point; with careful ones
-# there is nothing to gain, and it costs.
+# The robust model gives less weight to the features that will have large errors. On
+# imprecise measurements that gains more than one percentage point of accuracy. On
+# precise measurements it costs some.
 
 print(f"hasty, radius 0:   {in_haste[:, 0].mean():.3f}")
 print(f"hasty, radius 0.5: {in_haste[:, 3].mean():.3f}")
 
 # %%
-# Certified radii of a pipeline are in raw units too: how many standard deviations of
-# the hasty instrument each of these patients may be off before the answer changes.
+# Certified radii of the pipeline are in the same units: the number of standard
+# deviations of the imprecise instrument that the class of each patient withstands.
 
 print(trained(X, y, 0.5).certified_radius(X[:6]).round(2))

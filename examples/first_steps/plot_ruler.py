@@ -2,15 +2,16 @@
 What a radius does
 ==================
 
-The irises were measured with a ruler, to the nearest millimetre. A classifier trained
-on the numbers as written trusts each of them fully. With a radius it keeps its distance
-from all the places where a flower may really be.
+The irises were measured with a ruler, to the nearest millimetre. An ordinary classifier
+treats the numbers as exact. With a radius it keeps its distance from all the places
+where the true measurements of a flower may be.
 """
 
 # %%
 # Two species, two measurements.
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import load_iris
 
 from wideberth import RobustLinearSVC
@@ -22,20 +23,20 @@ X = flowers.data.loc[two, ["sepal length (cm)", "sepal width (cm)"]]
 y = flowers.target_names[flowers.target[two]]
 
 # %%
-# The same classifier three times: trusting the ruler, with 1.5 mm for every flower, and
-# with a class that was measured in the field, to 3 mm. Discs show where a flower may
-# be; dashed lines are the margins, which the discs, not the dots, try to stay outside
-# of.
+# Three classifiers with C = 10: without a radius; with a radius of 1.5 mm for every
+# flower; and with 3 mm for one class, which was measured in the field, and 0.5 mm for
+# the other. Discs show where a flower may be. Dashed lines are the margins. Training
+# keeps the discs, not only the points, outside the margins where it can.
 
 panels = {
     "no radius": 0.0,
     "1.5 mm for all": 0.15,
-    "versicolor 3 mm, setosa 0.5 mm": {"setosa": 0.05, "versicolor": 0.3},
+    "versicolor 3 mm, setosa 0.5 mm": np.where(y == "versicolor", 0.3, 0.05),
 }
 fig, axes = plt.subplots(1, 3, figsize=(11, 4.2), sharey=True, layout="constrained")
 for ax, (title, radius) in zip(axes, panels.items(), strict=True):
-    model = RobustLinearSVC(C=10, radius=radius).fit(X, y)
-    MarginDisplay.from_estimator(model, X, y, ax=ax)
+    model = RobustLinearSVC(C=10).fit(X, y, radius=radius)
+    MarginDisplay.from_estimator(model, X, y, radius=radius, ax=ax)
     ax.set(title=title, xlabel="sepal length (cm)", xlim=(4, 7.4), ylim=(1.7, 4.7))
     ax.legend(loc="lower right").set_visible(ax is axes[0])
     plain = RobustLinearSVC(C=10).fit(X, y)
@@ -44,10 +45,9 @@ for ax, (title, radius) in zip(axes, panels.items(), strict=True):
 axes[0].set_ylabel("sepal width (cm)")
 
 # %%
-# Without a radius the margin rests on the few flowers that are nearest. With one for
-# all it rests on their discs, and the boundary turns a little. With a radius for each
-# class it moves away from the uncertain one: the model gives a wide berth to what is
-# not known well. Radii may also differ from flower to flower, see
-# :doc:`/gallery/error_bars/plot_two_instruments`. How to get them from what you know
-# of your data
-# is told in :doc:`/choosing-a-radius`.
+# Without a radius the margins touch the nearest flowers. With the same radius for all
+# they touch the discs of the nearest flowers, and the boundary turns a little. With a
+# radius for each class the boundary moves away from the class with the larger errors.
+# Radii may also differ from flower to flower, see
+# :doc:`/gallery/error_bars/plot_two_instruments`. :doc:`/choosing-a-radius` explains
+# how to get them.

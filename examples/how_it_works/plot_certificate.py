@@ -2,15 +2,15 @@
 Is this the best model? Reading the certificate
 ===============================================
 
-Solvers stop, which does not mean that they have arrived. On features of very different
-scale `LinearSVC` may stop far from the optimum; it warns, but it cannot say how far.
-Every answer of wideberth carries a *duality gap*: no model is better by more than that.
+A solver may stop far from the optimum. On features of very different scale `LinearSVC`
+often does; it warns, but cannot say how far. wideberth returns a *duality gap* with
+every model: no other model has an objective that is lower by more than the gap.
 """
 
 # %%
-# Spambase as it is: word frequencies below one beside run lengths in the thousands.
-# Both solve the same problem, `LinearSVC` with the hinge loss and wideberth with a
-# penalised intercept and no noise.
+# Spambase in raw units has word frequencies below one and run lengths in the thousands.
+# Both solvers minimise the same objective, with C = 1: `LinearSVC` with the hinge loss,
+# wideberth with a penalised intercept and radius 0.
 
 import warnings
 
@@ -43,7 +43,8 @@ print(solution)
 
 # %%
 # The trace of `solve` has an objective and a lower bound for every certified point. The
-# optimum lies between the best of each, and where they meet the search is over.
+# optimum lies between the lowest objective and the highest lower bound. `solve` stops
+# when they are close enough.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
 axes[0].plot(epochs, reached, "o-", color="C1", label="objective")
@@ -61,10 +62,10 @@ for ax in axes:
     ax.legend()
 
 # %%
-# Nor is it a matter of patience: more epochs may end higher. On scaled features
-# `LinearSVC` is fine, and fast; but it takes a gap to know. If `solve` does not reach
-# its tolerance it warns with the gap it has, and `RobustLinearSVC` keeps it as
-# `dual_gap_`.
+# More epochs of `LinearSVC` do not help here; the objective may even be higher. On
+# scaled features `LinearSVC` is accurate and fast, but only a gap shows that. If
+# `solve` does not reach its tolerance, it warns and states the gap. `RobustLinearSVC`
+# stores it as `dual_gap_`.
 
 worst = max(reached[4:])
 print(

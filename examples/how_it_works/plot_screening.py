@@ -2,15 +2,15 @@
 Samples that cannot matter
 ==========================
 
-Most samples of a support vector machine lie safely on their side and have no influence
-on the solution. *Safe screening* proves it of each before the solution is known, from a
-region that must contain it. The smaller the region, the earlier the proof. See
-:doc:`/theory/regions` for why it is one.
+Most samples of a support vector machine lie outside their margin and do not influence
+the solution. *Safe screening* proves that for single samples before the solution is
+known. It uses a region that contains the solution. The smaller the region, the earlier
+the proof. See :doc:`/theory/regions` for proofs that the regions contain it.
 """
 
 # %%
 # Spambase, preprocessed as in the screening paper. `screen` takes any primal and any
-# dual point; here those that the solver has after a few epochs.
+# dual point, here those of the solver after a few epochs.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,8 +39,8 @@ for epochs in [1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32]:
         decided[region].append(partition.counts)  # free, saturated, removed
 
 # %%
-# On the left what the strongest region proves as the gap closes; on the right three
-# regions side by side, from the same points.
+# Left: the samples that the smallest region decides as the gap decreases. Right: three
+# regions compared, from the same points.
 
 fig, (left, right) = plt.subplots(
     1, 2, figsize=(10.5, 4.2), sharex=True, sharey=True, layout="constrained"
@@ -64,11 +64,12 @@ right.set(xlabel="relative gap")
 right.legend(title="samples decided by", loc="upper left")
 
 # %%
-# The GAP ball is the paper's. The midpoint ball is at least a factor √2 smaller. The
-# ellipsoid uses the noise: the larger the radius, the more it confines the solution.
-# All three are safe at every point; they differ in how soon they know.
+# The GAP ball is that of the screening paper. The midpoint ball is smaller by a factor
+# of at least √2. The ellipsoid uses the noise: the larger the radius, the smaller the
+# ellipsoid. All three regions contain the solution; the smaller ones decide more
+# samples earlier.
 #
-# Will it make your fit faster? On data of this size, no: the solver is done in tens of
-# milliseconds either way. Screening pays where passes over the data are expensive, and
-# its verdict is worth having by itself: without the samples in `Solution.removed` the
+# On data of this size screening does not save time: the solver takes tens of
+# milliseconds with and without it. It saves time if passes over the data are expensive.
+# Its result is also useful by itself: without the samples in `Solution.removed` the
 # model would be the same.

@@ -2,9 +2,9 @@
 A file that is larger than the memory allowed
 =============================================
 
-Three hundred thousand rows lie in a file, and `memory` says how much the process may
-hold. A sample of the rows comes first, then those near its margin; after a handful of
-reads the gap of *all* rows is proven to be small.
+A file has three hundred thousand rows, and `memory` limits what the process may hold.
+`solve` first trains on a sample of the rows, then on the rows near the margin. After a
+few passes over the file the gap on *all* rows is proven to be small.
 """
 
 import tempfile
@@ -42,5 +42,5 @@ ax.set(yscale="log", xlabel="reads of the file", ylabel="proven relative gap")
 ax.legend()
 
 # %%
-# Ten times as many rows take about as many reads. That is why a file, a folder of
-# Parquet or a Dask cluster works like an array: :doc:`/scaling`.
+# Ten times as many rows take about as many passes. A folder of Parquet files and a Dask
+# cluster work in the same way: :doc:`/scaling`.

@@ -2,14 +2,14 @@
 Every feature off by a little: sparse models
 ============================================
 
-If each feature may be off by up to ρ, independently, the noise set is a box, and the
-worst case costs ρ‖w‖₁. Robustness against a box *is* the lasso penalty, with a meaning
-for its strength: the resolution of the instrument. Features whose effect is smaller
-than their error leave the model.
+If each feature may be off by up to ρ, independently of the others, the noise set is a
+box, and the worst error lowers a margin by ρ‖w‖₁. Training against a box therefore acts
+like a lasso penalty, whose strength is the resolution of the instrument. Features whose
+effect is small compared with their error get the weight 0.
 """
 
 # %%
-# Breast cancer, standardised, under a box and under a ball of growing radius.
+# Breast Cancer, standardised, C = 1, with a box and with a ball, for increasing radii.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,8 +48,8 @@ axes[0].set_ylabel("weight")
 axes[0].legend()
 
 # %%
-# Under the box, weights become exactly zero one after the other. Under the ball they
-# shrink together and all stay.
+# With the box, the weights become exactly zero one after the other. With the ball they
+# become smaller together, and none is zero.
 
 for k in (0, 5, 8, 11):
     used = {name: np.count_nonzero(c[k]) for name, c in paths.items()}

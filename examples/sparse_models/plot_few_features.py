@@ -2,17 +2,19 @@
 Which measurements can be left out?
 ===================================
 
-Thirty features of cell nuclei, each with a tolerance from the data sheet. A shorter
-list of measurements would be cheaper. How short may it be, and what does it cost?
+Breast Cancer has thirty features of cell nuclei. Suppose that each has a tolerance from
+a data sheet. Fewer measurements would be cheaper. How many are needed, and how accurate
+is the model then?
 
-Two things make a model short. Tolerances do by themselves: a feature that tells less
-than it may be off gets the weight 0. A norm penalty goes on from there, by a price on
-the weights, each in units of its tolerance.
+Two things reduce the number of features. First, a feature with a large tolerance gets
+the weight 0. Second, a norm penalty adds the absolute weights, each times its
+tolerance, to the objective.
 """
 
 # %%
-# Values may be off by 3 % of what is typical of a feature, all of them at once.
-# ``carry_noise`` takes the tolerances through the scaler.
+# Each value may be off by 3 % of the median of its feature, all at once.
+# ``carry_noise`` converts the tolerances for the scaled features. C is 1 and the radius
+# is 1.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,7 +25,6 @@ from sklearn.preprocessing import StandardScaler
 from wideberth import Box, path
 from wideberth.certify import decision_values, robust_correct
 from wideberth.estimators import carry_noise
-from wideberth.plotting import FeaturesDisplay
 
 data = load_breast_cancer()
 tolerances = 0.03 * np.median(data.data, axis=0)
@@ -38,8 +39,8 @@ models = path(
 )  # fmt: skip
 
 # %%
-# Each model is asked about samples it has not seen: as measured, and whatever values
-# within the tolerances do.
+# Each model is tested on new samples: as measured, and under the worst errors within
+# the tolerances.
 
 rows, labels = scaler.transform(test), truth
 measured, certain, kept = [], [], []
@@ -57,13 +58,17 @@ axes[0].legend(loc="lower left")
 count = axes[0].twinx()
 count.step(penalties, kept, "0.4", where="mid")
 count.set(ylabel="features with a weight (grey)", ylim=(0, 30))
-display = FeaturesDisplay.from_path(
-    models, feature_names=data.feature_names, n_features=12, ax=axes[1]
-)
+used = models.coefs[:, 0] != 0
+last = np.max(np.where(used, penalties[:, None], 0), axis=0)
+longest = np.argsort(-last, kind="stable")[:12]
+axes[1].barh(data.feature_names[longest], last[longest])
+axes[1].set(xscale="log", xlabel="largest norm penalty at which it has a weight")
+axes[1].invert_yaxis()
 
 # %%
-# Half of the features are out from the start: what they tell is less than their
-# tolerance. A dozen of the others are enough; the bars name those that last.
+# Half of the features have the weight 0 at the smallest penalty, because of their
+# tolerances. A dozen of the others are enough. The bars show for which penalties each
+# feature has a weight.
 
 for k in range(0, len(penalties), 3):
     print(

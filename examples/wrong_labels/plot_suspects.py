@@ -2,8 +2,8 @@
 A list of labels to check
 =========================
 
-One label in ten was swapped. The ramp loss stops listening to samples that are far on
-the wrong side, and the fitted model lists the labels it does not believe. Look at those
+One label in ten is swapped. The ramp loss limits the loss of samples that are far on
+the wrong side. The fitted model lists those whose label is probably wrong. Check these
 first.
 """
 
@@ -36,7 +36,7 @@ found = np.isin(suspects, swapped).sum()
 print(f"{found} of {suspects.size} suspects were swapped; 10 were swapped in all.")
 
 # %%
-# Suspects are for looking at, not for deleting. A swapped label near the boundary is
-# missed, because it might as well be right; and an unusual flower with a correct label
-# may be listed. :doc:`/gallery/wrong_labels/plot_wrong_labels` shows what the ramp
-# is worth on new data.
+# Check suspects; do not delete them unseen. A swapped label near the boundary is not
+# listed, because it might be right. An unusual flower with a correct label may be
+# listed. :doc:`/gallery/wrong_labels/plot_wrong_labels` shows what the ramp gains on
+# new data.

@@ -2,15 +2,15 @@
 Which labels are wrong?
 =======================
 
-Somebody clicked the wrong button, or copied the row of another patient. The hinge loss
-takes such a label at its word, and the farther a sample is on the wrong side, the more
-it costs. The ramp loss stops listening there, and the model names the labels that it
-does not believe (:doc:`/gallery/wrong_labels/plot_suspects`).
+Labels can be wrong by a wrong click, or by a copied row. With the hinge loss a sample
+costs the more, the farther it is on the wrong side, so wrong labels move the boundary.
+The ramp loss has an upper limit, and the model lists the labels that are probably wrong
+(:doc:`/gallery/wrong_labels/plot_suspects`).
 """
 
 # %%
-# Labels of Breast Cancer are made wrong on purpose, those of clear cases more often
-# than those of doubtful ones.
+# Labels of Breast Cancer are flipped at random, those of clear cases more often than
+# those of doubtful ones.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,8 +34,8 @@ def spoil(rows, share):
 
 
 # %%
-# All losses at the same C, 0.1, on six splits. Models are judged by other images,
-# whose labels are right.
+# All models have C = 0.1. Accuracy is measured on other images with correct labels,
+# over six splits.
 
 shares, splits = np.linspace(0, 0.3, 4), ShuffleSplit(6, train_size=0.6, random_state=0)
 losses: dict[str, dict] = {
@@ -77,8 +77,7 @@ axes[0].legend(loc="upper left")
 axes[1].legend(loc="lower left")
 
 # %%
-# Where all labels are right, nothing is gained. The ramp hardly minds a few wrong ones.
-# The more there are, the more it depends on where the descent starts, and three starts
-# are worth their time; with other draws of so many wrong labels they, too, may end in a
-# poor minimum. Suspects are for looking at, not for deleting: a rare case with a
-# correct label looks the same.
+# If all labels are correct, the ramp gains nothing. A few wrong labels hardly reduce
+# its accuracy. With many wrong labels the result depends on the starting point, and
+# three starts help; even they may end in a poor local minimum. Check suspects before
+# you delete them: a rare case with a correct label looks the same.

@@ -1,7 +1,7 @@
-"""Linear classifiers that stay right when features are noisy.
+"""Classifiers and regressions for features with measurement errors.
 
-The robust SVM trains against the worst perturbation of every sample inside a given
-radius; each answer carries a certificate of optimality on the full problem.
+Models are trained against the worst errors of every sample within a given radius. Each
+comes with a certificate: a proven bound on how far its objective is above the minimum.
 
 Names are imported when they are first used: the command line need not wait for NumPy
 to say that a file is not there.

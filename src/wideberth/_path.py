@@ -82,48 +82,48 @@ def path(
     keep_alphas=False,
     quiet=False,
 ) -> Path:
-    """Train robust SVMs along C and radius or norm penalty, to a certified accuracy.
+    """Train robust models over C and radius or norm penalty, with certificates.
 
-    Every point starts from its neighbours: what the solution before proves about the
-    samples (sequential screening), and a prediction of where the next one is.
+    Every point uses its neighbours: they prove that some samples cannot matter
+    (sequential screening), and they predict a starting point.
 
     Parameters
     ----------
     X, y : array or CSR matrix of shape (n, d); array of shape (n,)
-        In memory; arrays of other libraries are copied there. Labels of two classes,
-        or numbers to predict with loss="quantile".
+        In memory; arrays of other libraries are copied. Labels of two classes, or with
+        loss="quantile" numbers to predict.
     Cs : int or array
-        How many values of C, or the values, in any order. A number is spaced evenly in
-        log C, from where every sample is saturated at the smallest radius, α_i = C, to
-        100 / mean ‖x_i‖². With a free intercept and classes of different weight, where
-        not all can be saturated, the heavier class is weighted down evenly for this.
+        Number of values of C, or the values, in any order. A number is spaced evenly in
+        log C, from the C at which every sample is saturated at the smallest radius (α_i
+        = C) to 100 / mean ‖x_i‖². With a free intercept and classes of different weight
+        not all samples can be saturated; then the weights of the heavier class are
+        reduced to compute the smallest C.
     radii : array, optional
-        Radii of the noise, in any order: factors on the scales of `noise`, on the
-        errors `X_err`, or on `radius`, where those are given. By default 1 alone with
-        any of them, and 0 alone for a norm without scales, such as "l2".
+        Radii of the noise, in any order: factors on the scales of `noise`, on `X_err`,
+        or on `radius`, if given. By default only 1 with any of these, and only 0 for a
+        norm without scales, such as "l2".
     radius : array of shape (n,), optional
-        Sizes of the samples' uncertainty relative to each other: sample i has
-        ρ_i = radii[k] · radius[i].
+        Factors for single samples: sample i has ρ_i = radii[k] · radius[i].
     norm_penalties : array, optional
         Norm penalties in any order, in place of several radii.
     ramps : list of float or None, optional
         Levels of the ramp in any order, in place of several radii; None and −∞ are the
-        hinge. Each point starts where the one before ended, or from the hinge loss
-        where that is the better start.
+        hinge loss. Each point starts from the previous one or from the hinge loss,
+        whichever is better.
     complete : float, optional
-        Relative gap, larger than `tol`, that is proven of a model at every value of a
-        range: one of `Cs`, `radii` and `norm_penalties` is a tuple (low, high), and the
-        others are one value each, such as Cs=[1.0]. The path chooses its own points,
-        and `Path.at` gives the models between them without solving again.
+        Relative gap, larger than `tol`, to prove at every value of a range: one of
+        `Cs`, `radii` and `norm_penalties` is a tuple (low, high), the others have one
+        value, such as Cs=[1.0]. The path chooses its points, and `Path.at` interpolates
+        between them.
     max_iter : int
-        Most iterations of one point.
+        Largest number of iterations of one point.
     max_seconds : float, optional
-        Stop after about this long, all points together.
+        Stop after about this time for all points together.
     callback : callable, optional
         Called with a dict at every point whose gap is known, which also holds "C",
         "radius", "norm_penalty" and "ramp"; return True to stop.
     keep_alphas : bool
-        Keep the dual weights of every point in `Path.alphas`.
+        Keep the dual variables of every point in `Path.alphas`.
     quiet : bool
         Leave warnings in `Path.notes` instead of issuing them.
     noise, X_err, error_shape, norm_penalty, ramp, fit_intercept, intercept_penalty
@@ -133,15 +133,15 @@ def path(
     Returns
     -------
     Path
-        With the points that were reached before `max_seconds`, before the callback
-        asked to stop, or before an interrupt from the keyboard.
+        If `max_seconds`, the callback or Ctrl-C ends it early, it has the points that
+        were reached.
 
     Warns
     -----
     ConvergenceWarning
-        Once, if `tol` was not proven of some points, or some were not reached.
+        Once, if `tol` was not proven for some points, or some were not reached.
     NullModelWarning
-        Once, if the noise leaves no better model than w = 0 at some points.
+        Once, if the best robust model is constant (w = 0) at some points.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def path(
     >>> models.coefs.shape, bool(models.relative_gaps.max() <= 1e-6)
     ((2, 5, 30), True)
 
-    For every C between two, not only for some:
+    With a model for every C in a range:
 
     >>> X = paper_preprocess("breast_cancer", X)
     >>> models = path(X, y, Cs=(0.01, 1.0), complete=1e-3)

@@ -41,33 +41,33 @@ def screen(
     b=None,
     features=False,
 ) -> Partition:
-    """Decide, from any primal and dual point, which samples cannot matter.
+    """Find samples that cannot influence the model, from any primal and dual point.
 
     Parameters
     ----------
     X, y : array or CSR matrix of shape (n, d); labels of two classes, or numbers
     w, alpha : arrays of shape (d,) and (n,)
-        Any primal point and any dual point (repaired if not feasible). The closer they
-        are to the optimum, the more is decided; decisions are right whatever they are.
+        Any primal point and any dual point (repaired if not feasible). Decisions are
+        correct for all points; the closer to the optimum, the more samples are decided.
     C, radius, noise, X_err, error_shape, sample_weight
     norm_penalty, fit_intercept, intercept_penalty, loss, quantile
         The problem; see `solve`.
     region : {"ellipsoid", "midpoint", "gap"}
-        Where the optimum is sought; "ellipsoid" is the strongest for every shape.
+        The region that contains the optimum; "ellipsoid" decides most for every shape.
     test : {"separable", "tilted", "ellipsoid", "tangent"}, optional
-        Use this test alone; by default all that apply.
+        Use only this test; by default all that apply.
     b : float, optional
         Intercept that goes with w; by default the best one.
     features : bool
-        Whether to prove features zero as well: those of box noise, for all samples or
-        for every cell (theory §10). Without them samples are smaller, so that more of
-        them may be decided. Noise of other shapes leaves no feature out.
+        Whether to prove that weights of features are 0, with box noise for all samples
+        or for every cell (theory §10). This may also decide more samples. With other
+        shapes no weight is 0.
 
     Returns
     -------
     Partition
-        Boolean arrays `removed`, `saturated`, `free` and the bounds behind them, and
-        `removed_features` if they were asked for.
+        Boolean arrays `removed`, `saturated`, `free` and the bounds they follow from;
+        `removed_features` if `features` is True.
 
     Examples
     --------

@@ -59,7 +59,7 @@ from wideberth.screening import (
 from wideberth.solvers.attempts import Solve, null_pair, prove
 from wideberth.solvers.base import Control, Options
 from wideberth.solvers.driver import Driver
-from wideberth.solvers.ramp import Descended, DescentInChunks, DescentInMemory
+from wideberth.solvers.ramp import Descended, Descent
 from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.starts import WarmStart
 
@@ -101,7 +101,7 @@ def solve(
     memory=None,
     verbose=False,
 ) -> Solution:
-    """Train a robust SVM, or a robust quantile regression, to a certified accuracy.
+    """Train a robust SVM or a robust quantile regression, with a certificate.
 
     Minimises ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+ .
 
@@ -112,104 +112,107 @@ def solve(
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d), or data that is read in chunks
-        float32 or float64 is used as it is, without a copy; only large, wide arrays
-        that are mostly zeros are worked on as a sparse one. Files, Dask collections,
-        arrays of other libraries and iterables of chunks are described in
-        `wideberth.data.open_data`.
+        float32 and float64 are used without a copy; only large, wide arrays that are
+        mostly zeros are converted to sparse ones. `wideberth.data.open_data` describes
+        files, Dask collections, arrays of other libraries and iterables of chunks.
     y : array of shape (n,)
-        Labels of two classes, of any kind; sorted, the second is the positive one, as
-        in scikit-learn. `Solution.classes` holds them. With loss="quantile" numbers to
-        predict.
+        Labels of two classes, of any kind. The second in sorted order is the positive
+        class, as in scikit-learn; see `Solution.classes`. With loss="quantile" the
+        numbers to predict.
     C : float
         Weight of the losses; c_i = C · sample_weight_i.
     radius : float or array of shape (n,), optional
-        ρ_i, how far each sample may be off: in units of the scales of `noise` or of
-        the errors `X_err`, and 1 by default where those are given; otherwise, for a
-        norm without scales such as "l2", in the units of X, and 0 by default.
+        ρ_i, how far each sample may be off. With scales in `noise` or with `X_err` it
+        is in these units, and 1 by default. For a norm without scales, such as "l2", it
+        is in the units of X, and 0 by default.
     noise : {"l2", "linf", "l1"}, array of shape (d,) or (d, d), or Noise
-        Shape of the noise: Euclidean ball, box, cross-polytope, an ellipsoid given by
-        one noise level per feature, or one given by a covariance or its factor
+        Shape of the noise: a Euclidean ball, a box, a cross-polytope, an ellipsoid with
+        one scale for each feature, or an ellipsoid given by a covariance or its factor
         (`wideberth.Correlated`). `wideberth.Box` and `wideberth.CrossPolytope` take a
-        tolerance for each feature. The last is solved in its principal axes, on a
-        dense float64 copy of X; the certificate is that of X and the covariance as
-        given. A Series, dict or frame is aligned with the columns of X by name.
+        tolerance for each feature. A covariance is solved in its principal axes, on a
+        dense float64 copy of X; the certificate is about X and the covariance as given.
+        A Series, dict or frame is aligned with the columns of X by name.
     X_err : array or CSR matrix of shape (n, d), or (n, d, d), or a pair, optional
         Error bars: how far every cell of X may be off, 0 where it is exact. Frames are
         aligned with X by the names of columns, and those of pandas by the labels of
         rows; other labels are refused. A covariance for every sample has three
-        dimensions. With error_shape="box" a pair (down, up) of magnitudes states
-        lopsided tolerances: a cell moves by at most ρ_i·down and ρ_i·up. They are two
-        tables in a tuple or a list, or an array of shape (n, d, 2). Cells without an
-        error: `wideberth.errors.fill`. Of data that is read in chunks as
-        `wideberth.data.open_data` takes it, such as a dict of feature to error column
-        of a table (`wideberth.errors.columns`).
+        dimensions. With error_shape="box" a pair (down, up) of positive numbers states
+        asymmetric tolerances: a cell moves by at most ρ_i·down and ρ_i·up. They are two
+        tables in a tuple or a list, or an array of shape (n, d, 2).
+        `wideberth.errors.fill` fills missing errors. For data that is read in chunks
+        see `wideberth.data.open_data`; for a table, for example, a dict of feature to
+        error column (`wideberth.errors.columns`).
     error_shape : {"ellipsoid", "box"}
-        Whether `X_err` holds standard errors, any of whose combinations of the same
-        total size may occur, or tolerances that all cells may reach at once.
+        "ellipsoid" if `X_err` holds standard errors: Σ(δ_j/e_j)² is at most ρ². "box"
+        if it holds tolerances: all cells may be off by ρ tolerances at once.
     norm_penalty : float
-        s₀ ≥ 0, what the norm Ω(w) of the noise costs outside the hinge: with "linf"
-        ‖w‖₁, and this is the elastic-net SVM; with radius 0 the SVM that is robust
-        in Wasserstein's distance, with ½‖w‖² added. Beside boxes per cell
-        (error_shape="box") it is s₀‖w‖₁.
+        s₀ ≥ 0, a penalty on Ω(w) outside the hinge loss. With "linf" it is on ‖w‖₁, and
+        the model is the elastic-net SVM. With radius 0 it is the SVM that is robust in
+        the Wasserstein distance, plus ½‖w‖². With error_shape="box" the penalty is
+        s₀‖w‖₁.
     ramp : float, optional
-        a ≤ 0, for labels that may be wrong: no sample costs more than c_i(1 − a), and
-        those with a robust margin below a count no further. −1 is usual; −∞ and None
-        are the hinge. The objective is not convex then: what is certified is the best
-        model that leaves the same samples out, and that none of the steps towards it
-        raised the objective. See `Solution.descent`.
+        a ≤ 0, for labels that may be wrong: the loss of a sample is at most c_i(1 − a),
+        which is reached at a robust margin of a. −1 is usual; −∞ and None are the hinge
+        loss. The objective is then not convex. The certificate is about the models that
+        leave the same samples out. No step raises the objective; see
+        `Solution.descent`.
     starts : {1, 2, 3}
-        How many starts a descent on the ramp has, of which the best end is kept: the
-        solution with the hinge loss, the class means, and that solution without the
-        samples that it gets wrong. Each costs about as much again.
+        Number of starting points with a ramp: the solution with the hinge loss; the
+        class means; and the solution with the hinge loss without the samples that it
+        classifies wrongly. The best result is kept. Each takes about the same time.
     fit_intercept : bool
-        Whether to fit b. It carries no noise.
+        Whether to fit b. Noise does not apply to it.
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
     loss : {"hinge", "quantile"}
         "hinge" separates two classes; "quantile" predicts a number. Then `removed` and
-        `saturated` are the samples whose side of the fit is proven: for τ ≤ ½ those
-        above it and below it, for τ > ½ those below it and above it.
+        `saturated` are samples that are proven to lie on one side of the fit: for τ ≤ ½
+        above and below it, for τ > ½ below and above it.
     quantile : float
-        τ between 0 and 1, with loss="quantile": without noise a share of about τ of the
-        samples lies below the fit. 0.5, the median, is least absolute deviations.
+        τ between 0 and 1, with loss="quantile": without noise a fraction of about τ of
+        the samples lies below the fit. 0.5, the median, gives least absolute
+        deviations.
     solver : {"auto", "newton", "coordinate", "columns", "conic"}
-        "newton" for tall data and every shape; "coordinate" for sparse or wide data,
-        "l2" noise; "columns" for wide data and boxes, which leave most features out;
-        "conic" is the reference for every shape (extra `conic`). "auto" begins with
-        the sweeps of "coordinate" under "l2" noise, and changes over to Newton's method
-        where that is predicted to be quicker; other noise decides by shape and density.
-        `Solution.solver` names the one that ended it. On small data Newton steps are
-        compiled, without screening and rounds.
-        `wideberth.solvers.registry` adds others.
+        "newton" is for tall data and every shape; "coordinate" for sparse or wide data
+        with "l2" noise; "columns" for wide data with boxes, where few features have a
+        weight; "conic" is an independent check for every shape (extra `conic`). With
+        "l2" noise "auto" begins with "coordinate" and changes to "newton" if that is
+        predicted to be faster. With other noise it chooses by the shape and density of
+        the data. `Solution.solver` names the last one. On small data Newton's method is
+        compiled and does without screening. `wideberth.solvers.registry` adds other
+        solvers.
     screening : {"ellipsoid", "midpoint", "gap"} or None
-        Safe region that decides which samples cannot matter.
+        Safe region of the screening, which finds samples that cannot influence the
+        model.
     tol : float
-        Stop when gap plus rounding is at most `tol` times the objective, on the full
-        problem; with loss="quantile" times the loss of the best constant, if that is
-        more, for a good fit may lose nothing. Below 1e-9 the gap as computed must be
-        within `tol`, and gap plus rounding within 1e-9: float64 does not prove less. On
-        data that fits a cache Newton goes on to tol², at most to 1e-9: its last digits
-        cost next to nothing.
+        Stop when the gap plus its rounding bound is at most `tol` times the objective,
+        on the full problem. With loss="quantile" it is `tol` times the loss of the best
+        constant, if that is larger, because a perfect fit has the objective 0. Below
+        1e-9 the computed gap must be at most `tol`, and the gap plus its rounding bound
+        at most 1e-9; float64 cannot prove less. On small data Newton's method goes on
+        to tol², but not below 1e-9, since its last steps take little time.
     max_iter : int
-        Most Newton steps, those on subsamples included, or epochs of the coordinate
-        solver.
+        Largest number of Newton steps (including those on subsamples) or of epochs of
+        the coordinate solver.
     max_seconds : float, optional
-        Stop after about this long with the best answer so far.
+        Stop after about this time with the best answer so far.
     init : Solution or (w, b, alpha), optional
-        Warm start. At the solution it costs the two products that certify it.
+        Starting point. If it is the solution, the run takes the two passes that certify
+        it.
     callback : callable, optional
         Called with a dict at every point whose gap is known; return True to stop.
     random_state : int or Generator, optional
-        Decides which subsamples a start is made from, and the order in which the
-        coordinate solver visits samples; the answer is within `tol` whatever it is,
-        and the same for the same number. None is 0.
+        Determines the subsamples, and the order in which the coordinate solver visits
+        samples. The answer is within `tol` for every value, and the same for the same
+        value. None is 0.
     quiet : bool
         Leave warnings in `Solution.notes` instead of issuing them.
     memory : int or str, optional
-        Data that is read in chunks: bytes that the process may hold, such as "2GB".
+        For data that is read in chunks: the memory that the process may hold, such as
+        "2GB".
     verbose : bool
-        Data that is read in chunks: show reads and gap on standard error.
+        For data that is read in chunks: show passes and gap on standard error.
 
     Returns
     -------
@@ -218,9 +221,9 @@ def solve(
     Warns
     -----
     ConvergenceWarning
-        If `tol` was not proven: gap plus rounding is larger.
+        If `tol` was not proven.
     NullModelWarning
-        If the noise leaves no better model than w = 0.
+        If the best robust model is constant (w = 0).
     """
     given = locals()
     statement, options = from_keywords(Statement, given), from_keywords(Options, given)
@@ -276,7 +279,7 @@ def solve_presolved(presolved: Presolved, ramp: float, options: Options) -> Solu
         chosen = choose_solver(problem, options.solver)
         control.solver = chosen.name
         if ramp > -np.inf:
-            descent = DescentInMemory(Ramp(problem, ramp), control, chosen)
+            descent = Descent(Ramp(problem, ramp), control, chosen)
             descended = descent.run(options.starts, start)
             return _solution(presolved, control, descended.found, descended)
         known = None if start is None else start.pair
@@ -431,30 +434,29 @@ def solve_source(
     verbose: bool = False,
 ) -> Solution:
     """Train on an open source, which brings weights and errors, if any, of its own."""
-    _check_in_chunks(source, options)
+    _check_in_chunks(source, statement, options)
     callback = logged(options.callback, verbose)
     control = replace(options, callback=callback).control()
     terms = _terms(source, statement, classes)
     chunks = Chunks(source, terms, float(statement.norm_penalty))
-    search, level = Driver(chunks, control), statement.level
-    begun = search.begin()
-    build = partial(_solution_in_chunks, terms=terms, control=control, source=source)
-    if level > -np.inf:
-        descent = DescentInChunks(chunks, level, control)
-        descended = descent.run(options.starts, begun)
-        read = descent.passes - descended.found.passes
-        return build(descended.found, descended=descended, read=read)
-    search.run(begun)
-    return build(search)
+    search = Driver(chunks, control)
+    search.run(search.begin())
+    return _solution_in_chunks(search, terms, control, source)
 
 
-def _check_in_chunks(source: Source, options: Options) -> None:
+def _check_in_chunks(source: Source, statement: Statement, options: Options) -> None:
     """Refuse what needs the data in memory, or more features than memory holds."""
     name = getattr(options.solver, "name", options.solver)
     if name not in ("auto", "newton"):
         raise ValueError(
             f"solver={name!r} needs the data in memory; data that is read in chunks "
             "is solved by 'newton', which 'auto' stands for."
+        )
+    if statement.level > -np.inf:
+        raise ValueError(
+            f"ramp={statement.ramp:g} needs the data in memory, where rows are left "
+            "out in turn; find labels that may be wrong on a sample of the rows, "
+            "open_data(...).sample(100_000), or leave ramp out."
         )
     if options.init is not None:
         raise ValueError(
@@ -493,23 +495,13 @@ def _terms(source: Source, statement: Statement, classes: Classes | None) -> Ter
 
 
 def _solution_in_chunks(
-    search: Driver,
-    terms: Terms,
-    control: Control,
-    source: Source,
-    descended: Descended | None = None,
-    read: int = 0,
+    search: Driver, terms: Terms, control: Control, source: Source
 ) -> Solution:
-    """The result of a run of the driver; `read` are passes beside its own.
+    """The result of a run of the driver.
 
     Where the source stays, what is proven of the rows is computed when asked for.
     """
-    point, certificate, descent = search.point, search.certificate, None
-    if descended is not None:
-        certificate, mask = descended.certificate, descended.left.mask
-        how = descended.objectives, descended.start, descended.ending
-        descent = RampDescent(descended.level, mask, *how)
-    region = control.screening
+    point, region = search.point, control.screening
     alpha: object = lambda: search.dual_weights(None)[0]  # noqa: E731
     decided: object = lambda: search.dual_weights(region, recorded=False)[1:]  # noqa: E731
     if not source.stays:
@@ -529,12 +521,11 @@ def _solution_in_chunks(
         noisy = search.proof is not None and search.proof.dual.s > 0
         noisy = noisy or terms.error_shape is not None
         penalised = search.batches.penalty > 0
-        ramp = descended is not None and descended.left.cost > 0
-        return null_model("at most the one given", noisy, penalised, ramp)
+        return null_model("at most the one given", noisy, penalised)
 
     return certified_solution(
         control,
-        certificate,
+        search.certificate,
         remedy,
         null,
         w=point.w if terms.turn is None else terms.turn @ point.w,
@@ -542,7 +533,6 @@ def _solution_in_chunks(
         dual_weights=alpha,
         decided=decided,
         solver="newton",
-        passes=float(search.passes + read),
+        passes=float(search.passes),
         classes=classes,
-        descent=descent,
     )

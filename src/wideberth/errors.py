@@ -38,24 +38,25 @@ _POOLING = ("moderated", "all")
 def from_replicates(
     replicates, *, pooling="moderated"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of each object and its standard errors, from repeated measurements.
+    """Return means and standard errors of objects from repeated measurements.
 
     Parameters
     ----------
     replicates : array of shape (n_samples, r, n_features) or list of arrays (r_i, d)
-        Readings of each object, NaN where there is none. An object that was read once
-        is welcome.
+        Readings of each object, NaN for missing ones. Objects with a single reading are
+        allowed.
     pooling : {"moderated", "all"}, default="moderated"
-        What other objects say of the error of a reading. "moderated": as much as the
-        scatter of variances between objects allows for, by the rule of Smyth (2004).
-        "all": readings of a feature have one variance, whatever the object.
+        How to combine the variances of the objects. "moderated": the variance of an
+        object is shrunk towards that of all objects, the more, the more similar these
+        are (Smyth, 2004). "all": all objects have the same variance for each feature.
 
     Returns
     -------
     means : array of shape (n_samples, n_features)
-        NaN where an object has no reading at all.
+        NaN if an object has no reading.
     errors : array of the same shape
-        Of the means; that of one more reading is √(r + 1) times as far from a mean.
+        Standard errors of the means. The standard deviation of the difference between
+        one more reading and the mean is √(r + 1) times as large.
 
     Examples
     --------
@@ -129,31 +130,25 @@ def _inverse_trigamma(value: float) -> float:
     return float(brentq(lambda x: polygamma(1, x) - value, low, high))
 
 
-def from_imputations(
-    imputations, X_err=None, *, covariance=False
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of several completed tables, and how far the truth may be from it.
+def from_imputations(imputations, X_err=None) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and standard errors from several imputed tables.
 
-    Rubin's rules: with m tables the mean x̄ is the value, and (1 + 1/m)B the squared
-    error of a cell that was filled in, B the variance between the tables; cells that
-    were measured are the same in all, and have the error that they were measured with.
+    By Rubin's rules the value is the mean over the m tables, and the squared error of
+    an imputed cell is (1 + 1/m)B, where B is the variance between the tables. Measured
+    cells are the same in all tables and keep their own error.
 
     Parameters
     ----------
     imputations : array of shape (m, n_samples, n_features) or list of m tables
-        Completed versions of the same data, drawn as multiple imputation draws them;
-        at least two. Versions that are all the best guess have no spread to tell of.
+        At least two imputed versions of the same data, drawn at random as in multiple
+        imputation. Without random draws they do not show the uncertainty.
     X_err : array of shape (n_samples, n_features), optional
-        Standard errors of the cells that were measured; NaN or 0 in others.
-    covariance : bool, default=False
-        Whether to return covariances instead: cells of a row that were filled in
-        together are off together.
+        Standard errors of measured cells; NaN or 0 in the others.
 
     Returns
     -------
     means : array of shape (n_samples, n_features)
-    errors : array of the same shape, or (n_samples, n_features, n_features)
-        Standard errors, or covariances.
+    errors : array of the same shape
 
     Examples
     --------
@@ -183,11 +178,7 @@ def from_imputations(
         # Cells without an error are those that were filled in.
         bare = np.isnan(np.asarray(X_err, dtype=np.float64))
         measured, _ = read_variances(X_err, np.where(bare, np.nan, means), names)
-    if not covariance:
-        spread = between * (off**2).sum(axis=0)
-        return means, np.sqrt(spread + measured)
-    matrices = between * np.einsum("mni,mnj->nij", off, off)
-    return means, matrices + measured[:, :, None] * np.eye(means.shape[1])
+    return means, np.sqrt(between * (off**2).sum(axis=0) + measured)
 
 
 def _read_tables(
@@ -227,17 +218,17 @@ def _check_table(table, names: list | None, what: str, gaps=False) -> np.ndarray
 
 
 def fill(X_err, rule, X=None):
-    """Errors for cells that have none (NaN), by an explicit rule.
+    """Fill missing errors (NaN) by an explicit rule.
 
     Parameters
     ----------
     X_err : array or frame of shape (n, d)
-        Errors, NaN where there is none.
+        Errors, NaN if missing.
     rule : {"exact", "median"} or float
-        Such values are exact; or have the median error of their column; or one that is
-        this share of the value, which takes X.
+        "exact": the error is 0. "median": the median error of the column. A number:
+        this fraction of the value, for which X is needed.
     X : array or frame of shape (n, d), optional
-        The values, for a share of them.
+        The values.
 
     Returns
     -------
@@ -283,28 +274,28 @@ def fill(X_err, rule, X=None):
 def from_limits(
     X, X_err=None, *, censored, low, high, error_shape="ellipsoid"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Values and errors where some cells are only known to lie between two ends.
+    """Return values and errors if some cells are only known to lie in an interval.
 
-    A signal below the limit of detection is not missing: it is small. Such a cell gets
-    the middle of its interval as its value. Its error is half the width of the interval
-    for `error_shape="box"`, which says exactly what is known; and for "ellipsoid" the
-    standard deviation of a uniform law, width/√12. That is an approximation: it takes
-    all values in between for equally likely, and `TrueFeatures` goes on as if the error
-    were Gaussian, so a value outside the interval is not excluded.
+    For example, a signal below the limit of detection lies between 0 and the limit. The
+    value of such a cell is the middle of the interval. With `error_shape="box"` its
+    error is half the width of the interval, which is exact. With "ellipsoid" it is the
+    standard deviation of a uniform distribution, width/√12. That is an approximation:
+    all values in the interval count as equally likely, and `TrueFeatures` assumes a
+    Gaussian error, so it does not exclude values outside the interval.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Measurements; what stands in censored cells does not matter.
+        Measurements; the content of censored cells is ignored.
     X_err : array of shape (n_samples, n_features) or float, optional
-        Errors of the others; by default they are exact.
+        Errors of the other cells; by default they are exact.
     censored : array of bool of shape (n_samples, n_features)
-        Which cells are known by their interval only.
+        Cells that are only known by their interval.
     low, high : float or array that broadcasts to the shape of X
         Ends of the intervals, such as 0 and the limit of detection of each feature.
-        Both must be finite: say what is the least that is possible.
+        Both must be finite.
     error_shape : {"ellipsoid", "box"}, default="ellipsoid"
-        What the errors are for.
+        The `error_shape` for which the errors will be used.
 
     Returns
     -------
@@ -357,19 +348,19 @@ def from_limits(
 
 
 def from_sides(X, down, up) -> tuple[np.ndarray, np.ndarray]:
-    """Values and standard errors from asymmetric ones, x −down +up.
+    """Return means and standard errors from asymmetric errors, x −down +up.
 
-    Such a triple is read as a split normal law: half a Gaussian on each side of the
-    most likely value x. Its mean is x + √(2/π)(up − down), and its variance is
-    (1 − 2/π)(up − down)² + up·down; these two are returned. For boxes there is no need
-    of it: `error_shape="box"` takes the pair (down, up) as it is.
+    Such a triple is taken for a split normal distribution: half a Gaussian on each side
+    of the most likely value x. Its mean is x + √(2/π)(up − down), and its variance is
+    (1 − 2/π)(up − down)² + up·down; the mean and the root of the variance are returned.
+    For boxes it is not needed: `error_shape="box"` takes the pair (down, up).
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        The most likely values, NaN where there is none.
+        The most likely values, NaN if missing.
     down, up : array of shape (n_samples, n_features), or a number
-        Errors to either side. Lower ones may be negative, as catalogues have them.
+        Lower and upper errors. Lower ones may be negative, as in some catalogues.
 
     Returns
     -------
@@ -403,16 +394,16 @@ def from_sides(X, down, up) -> tuple[np.ndarray, np.ndarray]:
 
 
 def from_quantities(X, X_err=None) -> tuple[np.ndarray, np.ndarray]:
-    """Values and standard errors of numbers that carry their errors or their unit.
+    """Return values and standard errors of quantities with errors or units.
 
     Parameters
     ----------
     X : array or frame of numbers of `uncertainties`, or a quantity of astropy
-        Arrays of `ufloat`, where plain numbers count as exact and None or NaN as
-        missing; or quantities with a unit. Errors are taken as independent of each
-        other; what `uncertainties` knows of common origins is not looked at.
+        Arrays of `ufloat`, where plain numbers are exact and None or NaN are missing;
+        or quantities with a unit. Errors are taken as independent; correlations that
+        `uncertainties` stores are ignored.
     X_err : quantity, optional
-        Beside quantities: their errors, in any unit of the same kind.
+        Errors of quantities, in any unit of the same kind.
 
     Returns
     -------
@@ -481,23 +472,23 @@ _PLACES = ("suffix", "prefix", "infix")
 def columns(
     names: Iterable[str], pattern: str = "auto"
 ) -> dict[str, str | tuple[str, str]]:
-    """Map columns of values to the columns that hold their errors.
+    """Find the columns that hold the errors of other columns, by their names.
 
     Parameters
     ----------
     names : iterable of str
         The columns of a table.
     pattern : str, default="auto"
-        Where the mark of an error column stands, and the mark: `"suffix:_err"`,
-        `"prefix:e_"` or `"infix:_err"`. Two marks with a comma between them are of
-        lower and upper errors: `"suffix:_error_min,_error_max"`. "auto" tries the usual
-        ones. Marks and names are compared without regard to case.
+        How error columns are named: `"suffix:_err"`, `"prefix:e_"` or `"infix:_err"`.
+        Two marks with a comma are for lower and upper errors:
+        `"suffix:_error_min,_error_max"`. "auto" tries the usual names. Upper and lower
+        case are not distinguished.
 
     Returns
     -------
     dict of str to str, or to a pair (down, up) of them
-        In the order of the names, without columns that have no errors; as `X_err` of
-        `wideberth.solve` takes it beside the path of a table.
+        Value columns and their error columns, in the order of `names`.
+        `wideberth.solve` takes it as `X_err` for a table in a file.
 
     Examples
     --------

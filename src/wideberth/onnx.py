@@ -31,7 +31,7 @@ from wideberth.problem.arrays import host
 
 
 def register_onnx() -> None:
-    """Make skl2onnx convert linear models, their searches and robust pipelines."""
+    """Let skl2onnx convert linear models, their searches and robust pipelines."""
     try:
         from skl2onnx import update_registered_converter, update_registered_parser
     except ImportError as error:

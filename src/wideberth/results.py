@@ -24,38 +24,36 @@ Counts = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class RampDescent:
-    """How a solution with the ramp loss was found, and what it leaves out.
+    """How a solution with the ramp loss was found, and which samples it leaves out.
 
     Attributes
     ----------
     ramp : float
-        The margin a below which a sample costs c_i(1 − a) and no more.
+        The margin a below which the loss of a sample is constant, c_i(1 − a).
     left_out : boolean array of shape (n,)
-        Samples that the certified model leaves out: they cost that much, whatever it
-        is. Their labels may be wrong; `RobustLinearSVC.suspects_` ranks them. None of
-        data that is read in chunks where the memory allowed does not hold it.
+        Samples that the certified model leaves out, because their loss is at the cap.
+        Their labels may be wrong; `RobustLinearSVC.suspects_` ranks them.
     objectives : tuple of float
-        The objective with the ramp, at the start and after every convex problem that
-        was solved. It never rises.
+        The objective with the ramp loss, at the start and after each convex problem. It
+        never rises.
     start : str
-        What it started from: "hinge", "class means", "trimmed", or "init".
+        The starting point: "hinge", "class means", "trimmed", or "init".
     ending : str
-        "repeats", when the solution leaves the same samples out again, so that a step
-        more would change nothing; "stalls", when a step gained less than ten times the
-        tolerance; "cut short", by a limit or the callback.
+        "repeats" if the solution leaves the same samples out again, so that another
+        step would change nothing; "stalls" if a step gained less than ten times the
+        tolerance; "cut short" if a limit or the callback ended it.
     """
 
     ramp: float
-    left_out: Array | None = field(repr=False)
+    left_out: Array = field(repr=False)
     objectives: tuple[float, ...]
     start: str
     ending: Ending
 
     def summary(self) -> dict:
         """What a fitted model keeps: the number left out, and how it came about."""
-        known = self.left_out is not None
         return {
-            "left_out": int(host(self.left_out).sum()) if known else None,
+            "left_out": int(host(self.left_out).sum()),
             "objectives": list(self.objectives),
             "start": self.start,
             "ending": self.ending,
@@ -64,15 +62,16 @@ class RampDescent:
 
 @dataclass(frozen=True)
 class Solution:
-    """A trained model with its proof.
+    """A trained model with its certificate.
 
-    `primal` ≥ optimum ≥ `dual`; their difference is `gap`, computed in float64 on all
-    samples.
+    `primal` ≥ minimum of the objective ≥ `dual`. The difference is `gap`, computed in
+    float64 on all samples.
 
     Attributes
     ----------
     w, b : array of shape (d,), float
-        The model: ⟨w,x⟩ + b, whose sign is the class, or which predicts a number.
+        The model ⟨w,x⟩ + b. Its sign is the class; with loss="quantile" it is the
+        prediction.
     dual_weights : array of shape (n,), or what computes it
         `alpha`.
     certificate : Certificate
@@ -83,7 +82,7 @@ class Solution:
     solver : str
         The one that ran.
     n_iter, passes, seconds : int, float, float
-        Iterations, reads of the data (rows touched ÷ n), time.
+        Iterations, passes over the data (rows read ÷ n), time.
     decided : pair of boolean arrays of shape (n,), or what computes them
         `removed` and `saturated`.
     trace : list of dict
@@ -92,10 +91,10 @@ class Solution:
         sweeps have decided, or not, equal ones once; of data in chunks the rows of the
         working set, and those taken to be at α = c and at 0.
     notes : tuple of Warning
-        The warnings that came with it.
+        Warnings of the run.
     classes : array of shape (2,), or None
-        The labels of y, sorted: where ⟨w,x⟩ + b is positive it speaks for the second.
-        None with loss="quantile".
+        The labels of y, sorted. A positive ⟨w,x⟩ + b means the second. None with
+        loss="quantile".
     descent : RampDescent or None
         With the ramp loss, how it was found. The certificate, `alpha`, `removed` and
         `saturated` are then those of the convex problem without the samples left out,
@@ -143,16 +142,16 @@ class Solution:
 
     @property
     def removed(self):
-        """Samples proven, from this very certificate, to have α_i = 0 at the optimum.
+        """Samples that this certificate proves to have α_i = 0 at the optimum.
 
-        A boolean array of shape (n,). Computed when first asked for, like all that is
-        proven about samples and features, from the data that was given.
+        A boolean array of shape (n,). It is computed from the given data on first
+        access, like everything that is proven about samples and features.
         """
         return self._decisions[0]
 
     @property
     def saturated(self):
-        """Samples proven to have α_i = c_i at the optimum, as of `removed`."""
+        """Samples that this certificate proves to have α_i = c_i at the optimum."""
         return self._decisions[1]
 
     @cached_property
@@ -187,12 +186,12 @@ class Solution:
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the objective."""
+        """The gap divided by the objective."""
         return self.certificate.relative_gap
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """How many samples are undecided, saturated and removed."""
+        """Numbers of undecided, saturated and removed samples."""
         if self.removed is None:
             last = self.trace[-1]
             return last["free"], last["saturated"], last["removed"]
@@ -316,12 +315,12 @@ _ARRAYS: dict[str, tuple[str, float]] = {
 
 
 class Path:
-    """Models over a grid of levels and Cs, in the order in which they were asked for.
+    """Models over a grid of levels and values of C, in the given order.
 
-    A level is a radius, a norm penalty or a ramp, whichever varies. Arrays have the
-    shape (n_levels, n_Cs); where a point was not reached they hold NaN, 0 or False.
-    Iterating gives the points reached, level by level; `path[k, j]` is that of level k
-    and C j.
+    The levels are radii, norm penalties or ramps. Arrays have the shape (n_levels,
+    n_Cs); points that were not reached are NaN, 0 or False. Iterating gives the points
+    that were reached, level by level; `path[k, j]` is the point of level k and the j-th
+    C.
 
     Attributes
     ----------
@@ -330,27 +329,28 @@ class Path:
         A ramp of −∞ is the hinge.
     coefs : array of shape (n_levels, n_Cs, n_features)
     intercepts, objectives, gaps, relative_gaps, passes, seconds : float arrays
-        Gaps are certified on all samples. Passes are reads of the data in
-        equivalents of whole ones; they and the seconds are of each point alone.
+        Gaps are certified on all samples. Passes (rows read ÷ n_samples) and seconds
+        are those of each single point.
     n_iters : int array
     undecided, removed, saturated : int arrays
-        Samples left to the solver by the solution before (sequential screening), and
-        those that the final certificate proves to have α_i = 0 and α_i = c_i.
+        Samples that the previous solution left undecided (sequential screening), and
+        samples that the final certificate proves to have α_i = 0 and α_i = c_i.
     left_out : int array
-        Samples that the ramp leaves out.
+        Number of samples that the ramp leaves out.
     null, converged, done : bool arrays
-        Whether the model is w = 0, is within `tol` as `solve` defines it, was reached.
+        Whether the model is w = 0; whether `tol` is proven; whether the point was
+        reached.
     traces : list of list of list of dict
         The points of every solve, as in `Solution.trace`.
     alphas : array of shape (n_levels, n_Cs, n_samples) or None
     n_samples : int
     classes : array of shape (2,), or None
-        The labels of y, sorted; positive decision values speak for the second. None
-        with loss="quantile".
+        The labels of y, sorted. A positive decision value means the second. None with
+        loss="quantile".
     solver : str
     notes : tuple of Warning
     tolerance : float or None
-        The relative gap that is proven between points, too, of a complete path.
+        The relative gap that a complete path proves at every value of its range.
     """
 
     def __init__(
@@ -420,20 +420,21 @@ class Path:
         return self._points[k, j]
 
     def at(self, value: float) -> PathPoint:
-        """Return the model at any value of the range of a complete path.
+        """Return the model at any value in the range of a complete path.
 
-        It lies on the line between two points of the path, and its gap is proven by
-        what these prove together; nothing is solved.
+        It is interpolated between two points of the path, whose certificates prove its
+        gap. Nothing is solved.
 
         Parameters
         ----------
         value : float
-            C, or the radius or the norm penalty where the path is complete along that.
+            C, radius or norm penalty, whichever is the range of the path.
 
         Returns
         -------
         PathPoint
-            `objective` is an upper bound, of which `gap` is proven.
+            `objective` is an upper bound of the objective, `gap` its proven distance
+            from the minimum.
         """
         if self.tolerance is None:
             raise ValueError(
@@ -522,16 +523,15 @@ class Path:
         return pandas.DataFrame(points, columns=kept)
 
     def plot(self, *, against=None, k=0, feature_names=None, ax=None):
-        """Draw coefficients, and the share of samples read, along the path.
+        """Draw coefficients and fractions of samples along the path.
 
         Parameters
         ----------
         against : {"C", "radius", "norm_penalty", "ramp"}, optional
-            What varies along the drawing; by default C where there are several, and
-            otherwise what does. Against the ramp the hinge, at −∞, is not drawn.
+            The horizontal axis; by default C if there are several, otherwise the level.
+            The hinge (ramp −∞) is not drawn.
         k : int, default=0
-            Number of the level that is drawn against C, or of the C that is drawn
-            against levels.
+            Index of the level if C is the axis, or of C if levels are the axis.
         feature_names : sequence of str, optional
             Names for the legend, which shows the eight largest coefficients.
         ax : pair of matplotlib Axes, optional
@@ -550,7 +550,7 @@ class Path:
 
 
 class NullModelWarning(UserWarning):
-    """The noise is so large that the best robust model ignores the features."""
+    """The noise is so large that the best robust model is constant."""
 
 
 def convergence_warning(text: str) -> Warning:

@@ -14,7 +14,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tools.stored import store
 from trouble import CHECKS, Skipped, crowds, disks, interrupts  # noqa: F401
 
 
@@ -27,8 +29,9 @@ def main() -> int:
     parser.add_argument(
         "--only", nargs="+", metavar="WORD", help="checks with these words"
     )
+    parser.add_argument("--store", action="store_true", help="for the pages")
     options = parser.parse_args()
-    violations = 0
+    violations, rows = 0, []
     for name, (check, usual) in CHECKS.items():
         if options.only and not any(word in name for word in options.only):
             continue
@@ -40,7 +43,10 @@ def main() -> int:
         except Exception as error:
             violations += 1
             figures = f"VIOLATED: {error!r}"
+        rows.append([name, figures])
         print(f"{name:48}{time.monotonic() - started:6.0f} s  {figures}", flush=True)
+    if options.store:
+        store("faults", ["fault", "found"], rows)
     print(f"\n{violations} violations")
     return 1 if violations else 0
 

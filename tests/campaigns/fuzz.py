@@ -17,12 +17,14 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from fuzzing import TARGETS
 from fuzzing.campaign import Tally, load_targets, make_case, run_cases
+from tools.stored import store
 
 
-def show(tallies: dict[str, Tally]) -> int:
+def show(tallies: dict[str, Tally], keep: bool = False) -> int:
     """Print the figures; return the number of findings."""
     print(
         f"{'target':10}{'cases':>10}{'accepted':>10}{'slowest':>10}{'growth':>10}  refused"
@@ -33,6 +35,16 @@ def show(tallies: dict[str, Tally]) -> int:
             f"{name:10}{tally.cases:10}{tally.accepted:10}{tally.slowest[0]:8.2f} s"
             f"{tally.growth / 2**20:7.0f} MB  {refused}"
         )
+    if keep:
+        heads = ["what", "cases", "accepted", "refused", "findings"]
+        heads += ["longest, s", "worst growth, MB"]
+        rows = [
+            [name, tally.cases, tally.accepted, sum(tally.refused.values())]
+            for name, tally in tallies.items()
+        ]
+        for row, tally in zip(rows, tallies.values(), strict=True):
+            row += [len(tally.findings), round(tally.slowest[0], 1), tally.growth >> 20]
+        store("fuzz", heads, rows)
     total = sum(tally.cases for tally in tallies.values())
     seconds = sum(tally.seconds for tally in tallies.values())
     findings: dict[tuple[str, str], list[int]] = {}
@@ -52,6 +64,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--only", nargs="+", metavar="TARGET")
     parser.add_argument("--case", nargs=2, metavar=("TARGET", "NUMBER"))
+    parser.add_argument("--store", action="store_true", help="for the pages")
     options = parser.parse_args()
     load_targets()
     if options.case:
@@ -64,7 +77,7 @@ def main() -> int:
     for name, tally in tallies.items():
         wanted = round(options.cases * TARGETS[name].share)
         run_cases(name, tally, wanted, deadline - time.monotonic())
-    return 1 if show(tallies) else 0
+    return 1 if show(tallies, options.store) else 0
 
 
 if __name__ == "__main__":

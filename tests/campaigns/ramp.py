@@ -2,7 +2,8 @@
 
 For every problem, of any shape of noise, intercept, weights, penalty and start:
 
-* monotone: R never rises from one convex problem to the next;
+* monotone, finite: R never rises from one convex problem to the next;
+* traced: no point on the way is below the last;
 * objective: R as reported is R by its definition;
 * majorant, fixed: the certified value is R, or above it where the samples left out did
   not repeat;
@@ -26,9 +27,11 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from support.ramp import exhaustive_minimum, judged, random_options, wrong_labels
 
+from tools.stored import store
 from wideberth import solve
 
 _TINY = 8
@@ -54,6 +57,7 @@ def main() -> int:
     parser.add_argument("--tiny", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--store", action="store_true", help="for the pages")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     failures: Counter = Counter()
@@ -67,6 +71,9 @@ def main() -> int:
             if wrong:
                 print(f"problem {seed}: not {', '.join(wrong)}")
         print(f"{options.problems} problems: {sum(failures.values())} claims failed")
+        if options.store:
+            rows = [["random problems", options.problems, sum(failures.values())]]
+            store("ramp", ["what", "problems", "claims failed"], rows)
         tiny = range(options.seed, options.seed + options.tiny)
         ratios = list(pool.map(reached, tiny, chunksize=2))
     for starts in (1, 2, 3):

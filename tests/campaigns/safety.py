@@ -44,6 +44,7 @@ import numpy as np
 import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from choices import draw_search, examine_choice
 from measured import random_measured
@@ -61,6 +62,7 @@ from ranges import draw_along, examine_span, span_of
 from safety_features import COLUMNS, examine_features
 from safety_kernels import COLUMNS as ATTACKED
 from safety_kernels import examine_kernels
+from tools.stored import store
 from wideberth import NullModelWarning
 from wideberth._solve import solve
 from wideberth.problem import Pair, Problem
@@ -469,6 +471,10 @@ def merge(total, part) -> None:
         total.setdefault(key, Counter()).update(count)
 
 
+#: What must never be found.
+BAD = ("wrong", "violated", "outside")
+
+
 def report(title: str, total, columns) -> None:
     """Print a table of tallies."""
     print(f"\n{title}")
@@ -490,6 +496,7 @@ def main() -> int:
     parser.add_argument("--values", type=int, default=2_000, help="of C, for a choice")
     parser.add_argument("--kernels", type=int, default=400)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--store", action="store_true", help="for the pages")
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
         total = sweep(pool, examine_seeds, options.problems)
@@ -515,8 +522,26 @@ def main() -> int:
     report(f"{options.choices:,} proven choices of C", choices, columns)
     report(f"{options.kernels:,} models behind kernels", kernels, ATTACKED)
     report("The paper's 32 configurations", paper, columns)
-    parts = (total, measured, quantiles, features, ranges, choices, kernels, paper)
-    return verdict(parts)
+    parts = {
+        "random problems": (options.problems, total),
+        "a set for every sample": (options.measured, measured),
+        "quantile regressions": (options.quantiles, quantiles),
+        "noise that leaves features out": (options.features, features),
+        "ranges of C, radius or penalty": (options.ranges, ranges),
+        "proven choices of C": (options.choices, choices),
+        "models behind kernels": (options.kernels, kernels),
+        "configurations of the paper": (32, paper),
+    }
+    if options.store:
+        counts = ("decisions", "zeros", "moves"), ("bounds",), BAD
+        rows = [
+            [title, n, *(sum(one[kind] for one in part.values() for kind in kinds)
+                         for kinds in counts)]
+            for title, (n, part) in parts.items()
+        ]  # fmt: skip
+        heads = ["what", "problems", "decisions or moves", "bounds", "wrong"]
+        store("safety", heads, rows)
+    return verdict(part for _, part in parts.values())
 
 
 def sweep(
@@ -539,9 +564,9 @@ def sweep(
 
 def verdict(parts) -> int:
     """Say what was found."""
+    parts = list(parts)
     rules = [count for part in parts for count in part.values()]
-    kinds = ("wrong", "violated", "outside")
-    wrong = sum(count[kind] for count in rules for kind in kinds)
+    wrong = sum(count[kind] for count in rules for kind in BAD)
     idle = [key for part in parts for key, count in part.items()
             if key[0] in REGIONS and not count["decisions"]]  # fmt: skip
     print(f"\nWrong decisions, bounds or regions: {wrong}")

@@ -28,7 +28,9 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tools.stored import store
 from torture_oracle import Answer, Task, judge, primal_value
 from torture_problems import Case, cases, clouds
 from wideberth import RobustLinearSVC, path, solve
@@ -220,19 +222,23 @@ def run(chosen: list[Case], tell=None) -> list[Result]:
     return results
 
 
-def report(chosen: list[Case], results: list[Result]) -> int:
+def report(chosen: list[Case], results: list[Result], keep: bool = False) -> int:
     """Print the table; returns the number of violations."""
     table = defaultdict(list)
     for case, result in zip(chosen, results, strict=True):
         table[case.family].append(result)
     outcomes = ("certified", "warned", "refused", "wrong")
-    heads = ("problems", *outcomes, "worst gap/tol", "longest s")
+    heads = ("problems", *outcomes, "worst gap ÷ tol", "longest s")
     print(f"{'family':<34}" + "".join(f"{head:>15}" for head in heads))
+    rows = []
     for title, part in [*table.items(), ("all", results)]:
         counts = [sum(r.outcome == outcome for r in part) for outcome in outcomes]
         worst, longest = max(r.ratio for r in part), max(r.seconds for r in part)
         row = "".join(f"{count:>15}" for count in (len(part), *counts))
         print(f"{title:<34}{row}{worst:>15.3g}{longest:>15.2f}")
+        rows.append([title, len(part), *counts, round(worst, 2), round(longest, 2)])
+    if keep:
+        store("torture", ["family", *heads], rows[:-1])
     return sum(r.outcome == "wrong" for r in results)
 
 
@@ -241,6 +247,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", help="run only cases whose titles hold all")
     parser.add_argument("--say", action="store_true", help="show warnings and errors")
+    parser.add_argument("--store", action="store_true", help="for the pages")
     options = parser.parse_args()
     chosen = [case for case in cases() if all(w in case.title for w in options.words)]
 
@@ -249,7 +256,7 @@ def main() -> int:
         if shown:
             print(f"{result.outcome}: {result.title}", *shown, sep="\n    ", flush=True)
 
-    return 1 if report(chosen, run(chosen, tell)) else 0
+    return 1 if report(chosen, run(chosen, tell), options.store) else 0
 
 
 if __name__ == "__main__":

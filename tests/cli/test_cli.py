@@ -6,6 +6,7 @@ The real executable where a process of its own matters, `run` elsewhere.
 import dataclasses
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -151,6 +152,20 @@ def test_predict_and_certify_give_what_the_model_gives(fitted):
     assert summary["certified_accuracy"] == model.robust_score(X, Y, 1.2)
     for name in ("rows.csv", "curve.csv"):
         (folder / name).unlink()
+
+
+def test_a_table_in_a_file_leaves_a_sentence_on_the_terminal(fitted):
+    folder, _ = fitted
+    n, asked = len(Y), "model.wideberth data.csv --out rows.csv --force"
+    assert (
+        run(f"predict {asked}", folder=folder).stdout == f"{n} of {n} rows predicted\n"
+    )
+    said = run(f"certify {asked}", folder=folder).stdout
+    model = load_model(folder / "model.wideberth").pipeline
+    assert (
+        f"accuracy   {100 * model.score(X, Y):.1f} % of {n} rows with a class" in said
+    )
+    (folder / "rows.csv").unlink()
 
 
 def test_columns_are_found_by_name_and_a_missing_one_is_named(fitted):
@@ -332,7 +347,8 @@ def test_options_are_few_and_their_help_fits_on_two_screens():
         found.data = "u.csv"
     with pytest.raises(UsageError, match="is named by both --target and --drop"):
         FitOptions(data="t.csv", target="y", drop=("y",))
-    assert len(dataclasses.fields(FitOptions)) - 1 <= 35
+    options = [one for one in dataclasses.fields(FitOptions) if "group" in one.metadata]
+    assert len(options) <= 36
     assert len(run("fit --help").stdout.splitlines()) <= 100
 
 
@@ -626,7 +642,21 @@ def test_features_without_a_weight_are_told(fit, tolerances, capsys):
     assert "Choose a smaller --norm-penalty or radius" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "certify", "reproduce"])
+def test_the_demo_is_a_fit_that_can_be_typed(tmp_path):
+    said = run("demo", folder=tmp_path).stdout.splitlines()
+    typed = said[0].removeprefix("command    ")
+    folder = tmp_path / "wideberth-demo"
+    files = {"galaxies.csv", "model.wideberth", "report.html"}
+    assert {file.name for file in folder.iterdir()} == files
+    page = (folder / "report.html").read_text("utf-8")
+    assert f"<pre>{typed}</pre>" in re.sub("</?code>", "", page)
+    assert said[-1].split() == ["report", "wideberth-demo/report.html"]
+    again = run(f"{typed.removeprefix('wideberth ')} --force", folder=tmp_path)
+    assert again.stdout.splitlines() == said[1:]
+    assert "is there already" in run("demo", folder=tmp_path, code=1).stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "certify", "demo", "reproduce"])
 def test_help_tells_what_a_command_is_for(command):
     assert run(command, "--help").stdout.startswith(f"usage: wideberth {command}")
 

@@ -95,7 +95,6 @@ MODELS = {
     "scales": lambda: SVC(noise=X.std(axis=0), radius=0.1).fit(X, THREE),
     "tolerances": lambda: SVC(noise=Box(0.1 * X.std(axis=0))).fit(X, THREE),
     "scaled budget": lambda: SVC(noise=CrossPolytope(0.1 * X.std(axis=0))).fit(X, TWO),
-    "radius per class": lambda: SVC(radius={False: 0.1, True: 0.2}).fit(X, TWO),
     "radius per row": lambda: SVC().fit(X, TWO, radius=np.linspace(0, 0.3, N)),
     "class weights": lambda: SVC(class_weight={0: 1.0, 1: 2.0, 2: 0.5}).fit(X, THREE),
     "error bars": lambda: SVC().fit(X, THREE, X_err=ERRORS),

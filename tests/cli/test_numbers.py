@@ -20,6 +20,7 @@ from wideberth import (
     make_robust_pipeline,
 )
 from wideberth.cli.model import load_model
+from wideberth.cli.output import estimate
 
 NAMES = ["mass", "temp", "size"]
 SCALES = np.array([1.0, 2.0, 10.0])
@@ -651,9 +652,10 @@ def test_the_verdict_names_the_slope_that_errors_flatten(tmp_path):
     }
     first = max(apart, key=apart.get)
     one = slopes[first]
+    plain = estimate(one["ignoring_errors"], one["ignoring_error"])
+    own = estimate(one["value"], one["error"])
     said = (
-        f"Ignoring the errors the slope of '{first}' would be "
-        f"{one['ignoring_errors']:.3g} instead of {one['value']:.3g}."
+        f"Ignoring the errors the slope of '{first}' would be {plain} instead of {own}."
     )
     assert said in result["worth"]["detail"]
     shown = run(f"fit data.csv --target flux {words} --force", folder=tmp_path).stdout

@@ -12,12 +12,31 @@ from sklearn.preprocessing import StandardScaler
 
 from commands import run
 from html_tables import tables_of
-from recomputed import CHECKS, Case, Noise
+from recomputed import CHECKS, Case, CurvedCase, Noise
 from wideberth import Box, RobustLinearSVCCV
 from wideberth.cli.model import load_model
+from wideberth.cli.output import TextTable, aligned
 from wideberth.measurement.radius import noise_from_replicates
+from wideberth.report.page import align
 
 TARGET = "state"
+
+
+@pytest.mark.parametrize(
+    ("column", "aligned_at"),
+    [
+        (["97.25 ± 0.56 %", "97.0 ± 1.1 %", "56.8 %"], ["97.25", "97.0", "56.8"]),
+        (["0.501", "−12.5", "3"], ["0", "−12", "3"]),
+    ],
+)
+def test_numbers_of_a_column_stand_one_below_the_other(column, aligned_at):
+    """At their ±, their % or their point, on the terminal and on the page."""
+    rows = [[text] for text in [*column, "–"]]
+    lines = aligned([("", TextTable(["x"], rows, ()))]).splitlines()[1:-1]
+    pairs = list(zip(lines, aligned_at, strict=True))
+    assert len({line.index(own) + len(own) for line, own in pairs}) == 1
+    cells = "".join(f'<tr><td data-value="">{text}</td></tr>' for text in column)
+    assert align(cells).count("--lack") == 2
 
 
 def measurements(n=90, d=3, classes=2, seed=0):
@@ -183,11 +202,47 @@ def true_values_of_three_classes():
     return true_values(3)
 
 
+def around(n=120):
+    """Rows of two classes, one around the other."""
+    rng = np.random.default_rng(8)
+    kind = rng.integers(0, 2, n)
+    far, turn = rng.normal(1 + 2.0 * kind, 0.5), rng.uniform(0, 2 * np.pi, n)
+    X = np.c_[far * np.cos(turn), far * np.sin(turn), rng.normal(size=n)] * [1, 2, 1]
+    X[:, 0] += 2.0 * kind
+    y, names = np.array(["in", "out"])[kind], ["mass", "temp", "size"]
+    X = X.round(3)
+    return X, y, names, pd.DataFrame(X, columns=names).assign(**{TARGET: y})
+
+
+def curved():
+    X, y, names, frame = around()
+    words = "--kernel rbf gamma=0.4 landmarks=30 --C 5 --radius 0.2 --folds 3"
+    kernel = {"gamma": 0.4, "n_components": 30}
+    return CurvedCase(
+        frame, words, names, X, y, radius=0.2, settings={"C": 5.0}, folds=3,
+        steps=(StandardScaler(with_std=False),), kernel=kernel, longest=0.2,
+    )  # fmt: skip
+
+
+def curved_with_tolerances():
+    X, y, names, frame = around()
+    scales = np.array([0.2, 0.4, 0.1])
+    text = "name,scale\n" + "\n".join(map("{},{}".format, names, scales))
+    words = "--kernel rbf landmarks=40 --C 5 --noise linf s.csv --radius 0.5 --folds 3"
+    return CurvedCase(
+        frame, words, names, X, y, radius=0.5, noise=Noise(scales, "linf"),
+        given=Box(scales), scales=True, files={"s.csv": text}, folds=3,
+        settings={"C": 5.0}, steps=(StandardScaler(with_std=False),), kernel={"n_components": 40},
+        longest=0.5 * np.linalg.norm(scales),
+    )  # fmt: skip
+
+
 EVERYWHERE = {
     *("Class by class", "Scales of the features", "Certificates"),
     *("Accuracy", "Weights"),
 }
 FLIPS, NOISY = "Rows that flip most easily", "What to measure more precisely"
+BESIDE = "The kernel beside a straight boundary"
 TRUE = {"The most doubtful rows", "What to measure again"}
 #: Tables of the report of each case, beside those that every report has.
 CASES = {
@@ -202,6 +257,8 @@ CASES = {
     chosen_by_cross_validation: {FLIPS, NOISY},
     radius_of_each_row: {FLIPS, NOISY},
     replicates: {FLIPS, NOISY},
+    curved: {FLIPS, NOISY, BESIDE},
+    curved_with_tolerances: {FLIPS, NOISY, BESIDE},
     true_values_of_two_classes: TRUE,
     true_values_of_three_classes: TRUE,
 }  # fmt: skip
@@ -223,11 +280,14 @@ def test_every_table_is_what_the_data_says(made, tmp_path):
     assert page.count("<table") == len(tables)
     expected = EVERYWHERE | CASES[made]
     expected -= {"Accuracy"} if "Balanced accuracy" in expected else set()
+    expected -= {"Weights"} if BESIDE in expected else set()
     assert set(tables) == expected  # a table more, or less, is to be told here
     for label, table in tables.items():
         assert table.rows, label
         CHECKS[label](case, table)
-    pattern = r"add the products and (\S+)\. A positive score"
+    pattern = r"the products and the constant\s+(\S+) is the score\."
+    if BESIDE in expected:
+        pattern = r"‖x − c‖²\) plus\s+(\S+?);"
     if len(case.classes) > 2:
         _, _, listed = page.partition("<h3>Constants</h3>")
         pattern, page = r"<dd>(.*?)</dd>", listed.partition("</dl>")[0]

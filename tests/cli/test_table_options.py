@@ -243,6 +243,8 @@ MISTAKES = {
         "wideberth: few.csv has no scale for",
     "fit lab.csv --target state --one-hot auto --drop day w --errors bad.csv":
         "wideberth: bad.csv: some values have no error that can be used: 'mass' has 75",
+    "fit twice.csv --target state --errors auto":
+        "'mass_err' may be the error of any column called 'mass'; give these columns",
 }  # fmt: skip
 
 
@@ -250,6 +252,8 @@ MISTAKES = {
 def test_mistakes_are_answered_with_what_was_meant(folder, command):
     with open("few.csv", "w") as file:
         file.write("name,scale\nmass,1\n")
+    with open("twice.csv", "w") as file:
+        file.write("mass,mass_err,mass,state\n1,1,1,a\n2,1,2,b\n")
     write("bad.csv", {"mass": [-1.0, 1.0] * (N // 2), "temp": [1.0] * N})
     code = 2 if re.search("fti|noise lin|radus|radius 0|standardise", command) else 1
     assert MISTAKES[command] in run(command, code=code).stderr
@@ -380,6 +384,25 @@ def test_limits_of_detection_are_intervals(folder):
     rows = read_csv(run("certify l.wideberth p.csv").stdout)
     radii = [float(row["certified_radius"]) for row in rows]
     assert radii == pytest.approx(model.certified_radius(X, E), rel=1e-2)
+
+
+def test_limits_of_detection_need_no_error_of_their_own(folder):
+    frame = positive()
+    low = frame["a"] < 0.8
+    texts = frame["a"].astype(str).mask(low, "<0.8")
+    beside = frame["a_err"].mask(low)
+    frame.assign(a=texts, a_err=beside).to_csv("p.csv", index=False)
+    words = "fit p.csv --target y --limits --errors auto --folds 0 --json --tol 1e-8"
+    result = json.loads(run(words).stdout)
+    X, E = from_limits(
+        frame[["a", "b"]],
+        frame[["a_err", "b_err"]],
+        censored=np.column_stack([low, np.zeros(80, bool)]),
+        low=0.0,
+        high=0.8,
+    )
+    model = RobustLinearSVC(tol=1e-8).fit(X, frame["y"], X_err=E)
+    assert list(weights(result).values()) == pytest.approx(model.coef_[0], rel=1e-3)
 
 
 def test_more_than_a_tenth_of_the_rows_is_not_left_out_in_silence(folder):

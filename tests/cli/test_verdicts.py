@@ -129,7 +129,9 @@ def test_worth_and_report(cli):
     assert "<strong>A model of the errors" in page
     told = cli(f"fit data.csv --target kind --model measured {ERRORS} --folds 2").out
     assert told.startswith("verdict    A model of the errors ")
-    assert re.search(r"verdicts +\d+ certain, \d+ doubtful at 95 % confidence", told)
+    assert re.search(
+        r"verdicts +\d+ rows certain, \d+ doubtful at 95 % confidence", told
+    )
 
 
 def test_a_population_that_does_not_fit_is_told_with_the_names_of_its_columns(cli):

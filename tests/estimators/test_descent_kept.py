@@ -47,12 +47,3 @@ def test_a_model_keeps_how_it_got_there_and_forgets_it(data):
     model.set_params(ramp=None).fit(X, y)
     assert not hasattr(model, "suspects_")
     assert not hasattr(model, "descent_")
-
-
-def test_chunks_count_what_is_left_out_and_list_nothing(data):
-    X, y = data
-    chunks = [(X[part], y[part]) for part in (slice(0, 60), slice(60, 100))]
-    model = RobustLinearSVC(ramp=-1.0).fit(chunks)
-    whole = RobustLinearSVC(ramp=-1.0).fit(X, y)
-    assert model.descent_[0]["left_out"] == whole.descent_[0]["left_out"]
-    assert not hasattr(model, "suspects_")

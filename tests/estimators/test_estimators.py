@@ -223,13 +223,12 @@ def test_classes_that_share_the_data_are_solved_as_each_by_itself(wrap, penalty)
     X, y, weights = many_equal_rows()
     params = {"C": 0.01, "tol": 1e-7, "fit_intercept": penalty is not None}
     own = {"intercept_penalty": penalty or 0.0, "random_state": 0}
-    radius = {0: 0.0, 1: 0.1, 2: 0.2}
-    model = RobustLinearSVC(radius=radius, solver_options=own, **params)
-    model.fit(wrap(X), y, sample_weight=weights)
+    radius = np.array([0.0, 0.1, 0.2])[y]
+    model = RobustLinearSVC(solver_options=own, **params)
+    model.fit(wrap(X), y, sample_weight=weights, radius=radius)
     assert model.converged_.all()
     alphas = np.zeros((3, len(y)))
     alphas[:, model.support_] = model.dual_coef_
-    radius = np.array([0.0, 0.1, 0.2])[y]
     for k, (w, b, alpha) in enumerate(
         zip(model.coef_, model.intercept_, alphas, strict=True)
     ):
@@ -264,25 +263,10 @@ def test_one_against_the_rest_looks_at_the_data_once(monkeypatch):
     assert sorted(calls) == ["group_samples", "measured_data", "to_csr"]
 
 
-def test_a_radius_per_class_or_sample_is_what_it_says():
-    X, y = IRIS
-    table = {0: 0.1, 1: 0.0, 2: 0.05}
-    per_class = RobustLinearSVC(radius=table).fit(X, y)
-    per_sample = RobustLinearSVC().fit(X, y, radius=[table[k] for k in y])
-    same_model(per_class, per_sample)
-    names = np.array(["a", "b", "c"])
-    named = RobustLinearSVC(radius=dict(zip(names, table.values(), strict=True)))
-    np.testing.assert_allclose(named.fit(X, names[y]).coef_, per_class.coef_)
-    assert np.abs(per_class.coef_ - RobustLinearSVC().fit(X, y).coef_).max() > 1e-3
-    assert per_class.robust_score(X, y) == per_class.robust_score(
-        X, y, [table[k] for k in y]
-    )
-
-
 def test_the_problems_of_a_fitted_model_have_its_objectives():
     X, y = IRIS
     model = RobustLinearSVC(
-        radius={0: 0.1, 1: 0.0, 2: 0.02},
+        radius=0.1,
         class_weight="balanced",
         solver_options={"intercept_penalty": 0.5},
         norm_penalty=0.5,
@@ -500,8 +484,7 @@ BAD = [
     ({"C": "1"}, {}, "C='1'"),
     ({"radius": -0.5}, {}, "radius is -0.5"),
     ({"radius": np.ones(150)}, {}, "radius has shape"),
-    ({"radius": {0: 1.0, 1: 1.0}}, {}, "radius=.* no entry for the class 2"),
-    ({"radius": {0: 1.0, 1: -1.0, 2: 0}}, {}, "radius per class is -1.0"),
+    ({"radius": {0: 1.0, 1: 1.0, 2: 0}}, {}, "radius=.* is not a number or"),
     ({}, {"radius": np.ones(7)}, r"radius has shape \(7,\)"),
     ({}, {"radius": np.full(150, np.nan)}, "radius is nan"),
     ({"noise": "l3"}, {}, "noise='l3'"),

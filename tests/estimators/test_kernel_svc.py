@@ -262,7 +262,6 @@ CHUNKED = {
     "noise": ({"radius": 0.05, "noise": {"a": 1.0, "c": 0.1, "b": 0.5}}, ()),
     "weights": ({"class_weight": "balanced"}, ("sample_weight",)),
     "radii of rows": ({}, ("radius",)),
-    "radii of classes": ({"radius": {"far": 0.02, "near": 0.0, "rare": 0.1}}, ()),
 }
 
 

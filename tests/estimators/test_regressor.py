@@ -204,7 +204,6 @@ def test_errors_reach_the_folds_by_metadata_routing():
     ("model", "said"),
     [
         (RobustLinearRegressor(1.5), "between 0 and 1"),
-        (RobustLinearRegressor(radius={0: 1.0}), "one number: y has no classes"),
         (RobustLinearRegressor(solver_options={"starts": 2}), "solver_options has"),
         (RobustLinearRegressorCV(0.0), "between 0 and 1"),
     ],

@@ -55,10 +55,6 @@ def test_a_number_or_dict_given_to_fit_is_the_radius_trained_with():
     assert same_as(model, 0.7)
     # What is set later is for the next fit.
     assert same_as(model.set_params(radius=0.1), 0.7)
-    table = {0: 0.9, 1: 0.4}
-    model = RobustLinearSVC().fit(X, Y, radius=table)
-    assert model.radius_ == table
-    assert same_as(model, np.where(Y == 0, 0.9, 0.4))
     # A second fit forgets the first.
     assert asks(model.fit(X, Y, radius=RADII))
 
@@ -66,9 +62,6 @@ def test_a_number_or_dict_given_to_fit_is_the_radius_trained_with():
 def test_a_search_judges_by_the_radius_of_the_model_it_chose():
     assert same_as(RobustLinearSVCCV(**GRID).fit(X, Y), 0.5)
     assert same_as(RobustLinearSVCCV(**GRID).fit(X, Y, radius=1.6), 0.8)
-    search = RobustLinearSVCCV(**GRID).fit(X, Y, radius={0: 2.0, 1: 1.0})
-    assert search.best_estimator_.radius_ == {0: 1.0, 1: 0.5}
-    assert same_as(search, np.where(Y == 0, 1.0, 0.5))
     assert asks(RobustLinearSVCCV(**GRID).fit(X, Y, radius=RADII))
 
 
@@ -134,9 +127,6 @@ def test_data_in_chunks_is_remembered_like_data_in_memory(files):
         assert asks(model)
     assert same_as(RobustLinearSVC(radius=0.7).fit(files / "X.npy", Y), 0.7)
     assert same_as(RobustLinearSVC().fit(files / "X.npy", Y, radius=0.7), 0.7)
-    table = {0: 0.9, 1: 0.4}
-    model = RobustLinearSVC(radius=table).fit(files / "X.npy", Y)
-    assert same_as(model, np.where(Y == 0, 0.9, 0.4))
 
 
 def test_displays_mark_no_radius_that_was_not_trained_with():

@@ -39,7 +39,7 @@ from wideberth.problem.rounding import (
 from wideberth.screening import Reduction
 from wideberth.screening.decisions import Partition
 from wideberth.solvers.base import Control
-from wideberth.solvers.ramp import DescentInMemory
+from wideberth.solvers.ramp import Descent
 from wideberth.solvers.registry import get_solver
 
 DRAWS = range(60)
@@ -405,15 +405,16 @@ def test_what_is_left_out_costs_with_its_rounding():
 
 
 def test_the_cost_of_what_is_left_out_is_a_sum_over_samples():
-    problem = replace(make_problem(0, n=9, C=2.0), chain=2.0**40)
-    left_out = np.arange(9) % 2 == 0
-    descent = DescentInMemory(Ramp(problem, -1.5), Control(), get_solver("newton"))
-    left, rest = descent.marked(left_out), Certificate(3.0, 2.0, 0.5)
-    found = with_cost(rest, left.cost, descent.roundings(None))
-    cost = 2.5 * problem.weights[left_out].sum()
-    assert (found.primal, found.dual) == pytest.approx((3.0 + cost, 2.0 + cost))
-    expected = 0.5 + g(9 + 4 + 2.0**40) * cost
-    assert found.rounding == pytest.approx(expected, rel=1e-12, abs=0.0)
+    problem = replace(make_problem(1, n=9, C=2.0), chain=2.0**40)
+    descent = Descent(Ramp(problem, -0.1), Control(), get_solver("newton"))
+    found = descent.go_on(descent.marked(np.arange(9) % 2 == 0), "half")
+    proof, rest = found.certificate, found.found.certificate
+    cost = 1.1 * problem.weights[found.left.samples].sum()
+    assert cost > 0
+    assert proof.primal == pytest.approx(rest.primal + cost)
+    assert proof.dual == pytest.approx(rest.dual + cost)
+    expected = rest.rounding + g(9 + 4 + 2.0**40) * cost
+    assert proof.rounding == pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
 def test_nothing_is_stretched_beside_folded_samples():

@@ -234,7 +234,7 @@ def test_screen_says_the_same_in_any_units(power, off, noise, intercept, region)
         np.testing.assert_allclose(there.curvature.tilt, tilt, rtol=1e-4)
 
 
-# -- solvers that are added ----------------------------------------------------------
+# -- solvers of one's own --------------------------------------------------------------
 
 
 class Mine(Solver):
@@ -294,35 +294,25 @@ def test_a_solver_is_handed_no_weight_beyond_its_limit(started):
     assert found.status == control.status(found.certificate)
 
 
-@pytest.fixture
-def added():
-    """A solver that is added for one test."""
-    solver = Mine()
-    registry.register_solver(solver)
-    yield solver.calls
-    del registry._ADDED["mine"]
-
-
-def test_an_added_solver_serves_every_front_door(added):
-    X, y = clouds(6, n=60)
-    assert solve(
-        X, y, solver="mine", screening="midpoint", fit_intercept=False
-    ).converged
-    assert added == [("midpoint", None, None)]
-    found = path(
-        X, y, Cs=[0.01, 1.0], radii=[0.0, 0.1], solver="mine", fit_intercept=False
-    )
+def test_a_solver_of_ones_own_serves_every_front_door():
+    (X, y), mine = clouds(6, n=60), Mine()
+    own = {"solver": mine, "fit_intercept": False}
+    assert solve(X, y, screening="midpoint", **own).converged
+    assert mine.calls == [("midpoint", None, None)]
+    found = path(X, y, Cs=[0.01, 1.0], radii=[0.0, 0.1], **own)
     assert found.converged.all()
     assert found.solver == "mine"
-    assert any(start is not None for _, start, _ in added)
+    assert any(start is not None for _, start, _ in mine.calls)
+    path(X, y, Cs=np.geomspace(0.1, 0.2, 6), **own)
+    assert any(decided is not None for _, _, decided in mine.calls)
     usual = RobustLinearSVC(radius=0.1).fit(X, y)
-    model = RobustLinearSVC(radius=0.1, solver_options={"solver": "mine"}).fit(X, y)
+    model = RobustLinearSVC(radius=0.1, solver_options={"solver": mine}).fit(X, y)
     np.testing.assert_allclose(model.coef_, usual.coef_, atol=1e-3)
-    count = len(added)
+    count = len(mine.calls)
     RobustLinearSVCCV(
-        Cs=[0.1, 1.0], radii=[0.1], cv=2, solver_options={"solver": "mine"}
+        Cs=[0.1, 1.0], radii=[0.1], cv=2, solver_options={"solver": mine}
     ).fit(X, y)
-    assert len(added) > count
+    assert len(mine.calls) > count
 
 
 def test_a_solver_is_trusted_with_nothing():
@@ -348,26 +338,6 @@ def test_the_status_of_a_run_follows_from_its_points_and_limits(limits, status):
     assert Idle().solve(problem, Control(**limits)).status == status
 
 
-def test_a_path_hands_on_what_the_solution_before_decides(added):
-    X, y = clouds(6, n=60)
-    path(X, y, Cs=np.geomspace(0.1, 0.2, 6), solver="mine", fit_intercept=False)
-    assert any(decided is not None for _, _, decided in added)
-
-
-@pytest.mark.parametrize("name", ["auto", "newton", "conic", "", None])
-def test_names_that_are_taken_are_refused(name):
-    solver = Idle()
-    solver.name = name
-    with pytest.raises(ValueError, match="cannot name a solver"):
-        registry.register_solver(solver)
-
-
-def test_only_solvers_can_be_added():
-    for other in ("newton", print, int):
-        with pytest.raises(ValueError, match="is not a solver"):
-            registry.register_solver(other)
-
-
 def test_a_solver_may_refuse_a_problem_in_its_own_words():
     class Picky(Idle):
         def supports(self, problem):
@@ -379,11 +349,14 @@ def test_a_solver_may_refuse_a_problem_in_its_own_words():
             call(X, y, solver=Picky())
 
 
-def test_unknown_solvers_are_refused_with_the_names_there_are(added):
+@pytest.mark.parametrize("solver", ["yours", print, Mine])
+def test_what_is_no_solver_is_refused_with_the_names_there_are(solver):
     X, y = clouds()
     for call in (solve, path):
-        with pytest.raises(ValueError, match=r"solver='yours'.*'mine'"):
-            call(X, y, solver="yours")
+        with pytest.raises(
+            ValueError, match=r"solver=.*'auto', 'newton', .* an object"
+        ):
+            call(X, y, solver=solver)
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 1.0])

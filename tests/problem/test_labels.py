@@ -113,17 +113,12 @@ def test_weights_of_unknown_classes_are_an_error_that_lists_them(y):
     said = r"class_weight has entries for \[7, 'a'\].*its classes are \[-1, 1\]"
     with pytest.raises(ValueError, match=said):
         RobustLinearSVC(class_weight={1: 2.0, 7: 3.0, "a": 1.0}).fit(data, y)
-    with pytest.raises(ValueError, match=r"radius has entries for \[7\]"):
-        RobustLinearSVC(radius={1: 0.1, 7: 0.2}).fit(data, y)
     spare = {-1: 0.1, 1: 0.2, 7: 0.3}
-    for name in ("class_weight", "radius"):
-        with pytest.warns(UserWarning, match=rf"{name} has entries for \[7\]"):
-            RobustLinearSVC(**{name: spare}).fit(data, y)
+    with pytest.warns(UserWarning, match=r"class_weight has entries for \[7\]"):
+        RobustLinearSVC(class_weight=spare).fit(data, y)
     search = RobustLinearSVCCV(Cs=[1.0], class_weight={7: 2.0})
     with pytest.raises(ValueError, match=r"class_weight has entries for \[7\]"):
         search.fit(X, Y)
-    with pytest.raises(ValueError, match=r"radius has entries for \[7\]"):
-        RobustLinearSVCCV(Cs=[1.0]).fit(X, Y, radius={1: 0.1, 7: 0.2})
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -134,7 +129,7 @@ def test_a_fold_without_a_class_does_not_fail_a_cross_validation():
     for table in (partial, full):
         search = RobustLinearSVCCV(Cs=[1.0], cv=folds, class_weight=table)
         assert np.isfinite(search.fit(X, three).scores_).all()
-    model = RobustLinearSVC(class_weight=full, radius=dict.fromkeys(range(3), 0.1))
+    model = RobustLinearSVC(class_weight=full, radius=0.1)
     scores = cross_val_score(model, X, three, cv=folds, error_score="raise")
     assert np.isfinite(scores).all()
 

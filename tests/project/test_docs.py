@@ -1,10 +1,13 @@
 """What the documentation shows must run."""
 
+import doctest
+import importlib
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,12 @@ import pandas as pd
 import pytest
 
 from commands import here
-from tools.pages import code_blocks, commands, run_python
+from road_cases import CASES
+from road_commands import COMMANDS
+from roads import FORMS, TRAINERS
+from tools.pages import code_blocks, commands, run_python, shown_outputs
+from tools.stored import stored, substitutions
+from torture_problems import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -28,6 +36,11 @@ def masked(text):
     So lines may break elsewhere, and what is next to nothing be above or below it.
     """
     return re.sub(r"\s+", " ", re.sub(r"[+−]?[\d.]+", "#", text))
+
+
+def figures(text):
+    """The numbers in a text."""
+    return [float(x.replace("−", "-")) for x in re.findall(r"[+−-]?\d+\.?\d*", text)]
 
 
 def test_the_readme_shows_code():
@@ -46,7 +59,16 @@ def shell(tmp_path, monkeypatch):
     "page", list(filter(code_blocks, PAGES)), ids=lambda page: page.name
 )
 def test_the_code_on_a_page_runs_from_top_to_bottom(page, shell):
-    run_python(page)
+    printed = []
+    run_python(page, printed)
+    for block, shown, found in zip(
+        code_blocks(page), shown_outputs(page), printed, strict=True
+    ):
+        if not shown:
+            continue
+        # Other versions and processors have other last digits.
+        assert masked(found) == masked(shown), block
+        np.testing.assert_allclose(figures(found), figures(shown), rtol=0.02)
     for k, (command, shown) in enumerate(commands(page)):
         done = type_in(command, anew=k == 0)
         assert done.returncode == 0, done.stderr
@@ -88,10 +110,44 @@ def test_pages_for_beginners_and_their_pictures_hide_no_setting():
         assert not Cs, (file.name, Cs)
 
 
+WITH_EXAMPLES = [
+    file
+    for file in sorted((ROOT / "src" / "wideberth").rglob("*.py"))
+    if ">>> " in file.read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("file", WITH_EXAMPLES, ids=lambda file: file.stem)
+def test_the_examples_in_docstrings_run(file):
+    name = ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
+    found = doctest.testmod(importlib.import_module(name.removesuffix(".__init__")))
+    assert not found.failed
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_within_the_repository_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http|#)([^)#\s]+)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_figures_that_pages_cite_are_those_of_the_code():
+    """A campaign that has changed must be run again with --store."""
+    tables = stored()
+    counts = Counter(case.family for case in cases())
+    assert {row[0]: row[1] for row in tables["torture"]["rows"]} == counts
+    number = map(len, (FORMS, TRAINERS, COMMANDS, CASES))
+    assert tables["roads"]["rows"] == [["every pair", *number]]
+    for name, table in tables.items():
+        for bad in {"wrong", "findings", "claims failed"} & {*table["columns"]}:
+            place = table["columns"].index(bad)
+            assert not any(row[place] for row in table["rows"]), name
+
+
+def test_every_figure_that_a_page_cites_is_stored():
+    known = {*substitutions()}
+    for page in PAGES:
+        cited = re.findall(r"{{ (\w+) }}", page.read_text("utf-8"))
+        assert {*cited} <= known, page.name
 
 
 def modules(*folders):

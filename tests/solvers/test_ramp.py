@@ -1,4 +1,4 @@
-"""The ramp loss: descent, certificates, starts, paths, many rows and chunks."""
+"""The ramp loss: descent, certificates, starts, paths and many rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wideberth import path, solve
 from wideberth.problem import Problem
 from wideberth.problem.ramp import Ramp
 from wideberth.solvers.base import Control
-from wideberth.solvers.ramp import DescentInMemory
+from wideberth.solvers.ramp import Descent
 from wideberth.solvers.registry import get_solver
 
 
@@ -81,7 +81,7 @@ def test_more_starts_are_never_worse_and_each_is_what_it_says():
 
 def begun(problem, name):
     ramp = Ramp(problem, -1.0)
-    descent = DescentInMemory(ramp, Control(1e-6), get_solver("newton"))
+    descent = Descent(ramp, Control(1e-6), get_solver("newton"))
     return descent.first(name)
 
 
@@ -94,6 +94,7 @@ def test_targets_other_than_those_of_classification_are_refused():
 
 def test_class_means_leave_out_what_is_beyond_the_middle():
     X, y, _ = wrong_labels(2)
+    X += 2  # the middle is not at 0
     c = np.random.default_rng(0).random(len(y))
     means = [np.average(X[y == side], axis=0, weights=c[y == side]) for side in (1, -1)]
     across, middle = means[0] - means[1], 0.5 * (means[0] + means[1])
@@ -102,7 +103,7 @@ def test_class_means_leave_out_what_is_beyond_the_middle():
             X, y, sample_weight=c, radius=0.0, intercept=intercept
         )
         left = begun(problem, "class means")
-        np.testing.assert_array_equal(left.mask, y * ((X - center) @ across) < 0)
+        np.testing.assert_array_equal(left.samples, y * ((X - center) @ across) < 0)
         assert left.point is None
     one_class = Problem.from_data(X, y, sample_weight=(y > 0).astype(float), radius=0.0)
     assert begun(one_class, "class means") is None
@@ -111,7 +112,7 @@ def test_class_means_leave_out_what_is_beyond_the_middle():
 def test_the_trimmed_start_leaves_out_what_the_hinge_gets_wrong():
     X, y, _ = wrong_labels(2)
     problem = Problem.from_data(X, y, radius=0.1, intercept=0.0)
-    out = begun(problem, "trimmed").mask
+    out = begun(problem, "trimmed").samples
     hinge = solve(X, y, radius=0.1, tol=1e-9)
     psi = 1 - problem.at(hinge.w, hinge.b).slack
     sure = np.abs(psi) > 0.2
@@ -244,7 +245,7 @@ def test_ramps_of_a_path_are_checked(wrong, match):
         path(X, y, Cs=[1.0], **wrong)
 
 
-# -- many rows, and rows in chunks -----------------------------------------------------
+# -- many rows -------------------------------------------------------------------------
 
 
 def many(seed, n=33_000):
@@ -261,40 +262,12 @@ def test_many_rows_begin_on_a_sample():
     assert found.descent.objectives[0] <= 1.005 * found.descent.objectives[-1]
     assert np.isin(np.flatnonzero(found.descent.left_out), flipped).mean() > 0.9
     problem = Problem.from_data(X, y, C=0.01, radius=0.0, intercept=0.0)
-    descent = DescentInMemory(Ramp(problem, -1.0), Control(1e-5), get_solver("newton"))
+    descent = Descent(Ramp(problem, -1.0), Control(1e-5), get_solver("newton"))
     slow = descent.go_on(descent.first("hinge"), "hinge")
     assert found.primal == pytest.approx(slow.objectives[-1], rel=1e-4)
 
 
-@pytest.mark.parametrize("noise", ["l2", "linf"])
-@pytest.mark.parametrize("errors", [False, True])
-def test_rows_in_chunks_descend_as_in_memory(noise, errors):
-    X, y, _ = many(1, n=3000)
-    options = {"C": 0.02, "ramp": -1.0, "tol": 1e-6, "random_state": 0}
-    beside, own = {}, ()
-    if errors:
-        beside["X_err"] = np.full(X.shape, 0.1)
-        own = (None, None)
-        options["error_shape"] = "box" if noise == "linf" else "ellipsoid"
-    else:
-        options |= {"radius": 0.1, "noise": noise}
-
-    def chunks():
-        for start in range(0, len(y), 700):
-            part = slice(start, start + 700)
-            given = [values[part] for values in beside.values()]
-            yield X[part], y[part], *own, *given
-
-    inside = solve(X, y, **options, **beside)
-    found = solve(chunks, **options)
-    assert found.converged
-    assert found.primal == pytest.approx(inside.primal, rel=1e-5)
-    differ = found.descent.left_out != inside.descent.left_out
-    assert differ.sum() <= 3
-    assert np.all(np.diff(found.descent.objectives) <= 0)
-    value = objective(X, y, found.w, found.b, options | beside)
-    assert found.descent.objectives[-1] == pytest.approx(value, rel=1e-9)
-    assert not found.alpha[found.descent.left_out].any()
-    hinge = solve(chunks, **options | {"ramp": None})
-    assert hinge.descent is None
-    assert hinge.primal > found.primal
+def test_rows_in_chunks_are_refused():
+    X, y, _ = many(1, n=300)
+    with pytest.raises(ValueError, match=r"ramp=-1 needs .* in memory.*sample of the"):
+        solve([(X[:200], y[:200]), (X[200:], y[200:])], ramp=-1.0)

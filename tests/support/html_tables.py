@@ -55,7 +55,7 @@ class _Reader(HTMLParser):
         elif tag == "td":
             self._inside = "td"
             self.tables[-1].rows[-1].append(Cell(given["data-value"]))
-        elif tag == "span" and self._inside == "td":
+        elif tag == "span" and self._inside == "td" and "style" in given:
             width = given["style"].removeprefix("width: ").removesuffix("%")
             self.tables[-1].rows[-1][-1].width = float(width)
 

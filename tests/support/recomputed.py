@@ -19,7 +19,13 @@ from sklearn.base import clone
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold
 
-from wideberth import MeasuredSVC, RobustLinearSVC, make_robust_pipeline
+from wideberth import (
+    MeasuredSVC,
+    RobustKernelSVC,
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    make_robust_pipeline,
+)
 
 #: Features that the report shows before it folds them up.
 SHOWN = 25
@@ -78,7 +84,7 @@ def with_error(cell, mean, error):
     shown, _, behind = cell.text.removesuffix(" %").partition(" ± ")
     if error == 0:
         assert behind == "0"
-        assert float(shown.replace("−", "-")) == 100 * mean
+        assert float(shown.replace("−", "-")) == pytest.approx(100 * mean)
         return
     if error < 1e-8 * max(abs(mean), 1e-4):
         return  # next to nothing, and a power of ten
@@ -341,6 +347,91 @@ class Case:
             yield label, margins, weights, self.svc.coef_[k], size
 
 
+class Curve:
+    """A fitted kernel machine, from what it says of rows and of rows beside them."""
+
+    def __init__(self, model, classes):
+        self.model, self.classes = model, classes
+        self.predict = model.predict
+
+    @property
+    def b(self):
+        return self.model[-1].intercept_
+
+    def rivals(self, X, labels, noise):
+        """Certified radii, the nearest class, and the slopes of its lead."""
+        scores = self.model.decision_function(X).reshape(len(X), -1)
+        slopes = np.empty((*scores.shape, X.shape[1]))
+        for j in range(X.shape[1]):
+            step = 1e-5 * X[:, j].std() * np.eye(X.shape[1])[j]
+            ends = [self.model.decision_function(X + s * step) for s in (1, -1)]
+            slopes[..., j] = (ends[0] - ends[1]).reshape(scores.shape) / (2 * step[j])
+        assert scores.shape[1] == 1, "of two classes the rival is the other one"
+        rival = np.where(labels == self.classes[0], *self.classes[::-1])
+        return self.model.certified_radius(X), rival, slopes[:, 0]
+
+
+@dataclass
+class CurvedCase(Case):
+    """A fit with --kernel, of two classes and noise that all rows share."""
+
+    kernel: dict = field(default_factory=dict)  # parameters of the kernel machine
+    longest: float = 0.0  # how far noise of the radius moves a row, at most
+
+    @cached_property
+    def linear(self):
+        return Curve(self.model, self.classes)
+
+    def train(self, rows, ordinary=False, C=None):
+        """Fit a kernel machine to some rows, with the noise or without."""
+        C = self.settings.get("C", 1.0) if C is None else C
+        radius = 0.0 if ordinary else self.radius
+        options = {"random_state": 0}
+        machine = RobustKernelSVC(
+            C, radius, noise=self.given, solver_options=options, **self.kernel
+        )
+        steps = [clone(step) for step in self.steps]
+        return make_robust_pipeline(*steps, machine).fit(self.X[rows], self.y[rows]), C
+
+    def line(self, rows):
+        """A straight boundary under the same noise, with the best C for these rows."""
+        splitter = StratifiedKFold(self.folds, shuffle=True, random_state=0)
+        options = {"random_state": 0, "refit": False}
+        settings = {"noise": self.given, "cv": splitter, "solver_options": options}
+        X, y = self.X[rows], self.y[rows]
+        search = RobustLinearSVCCV(12, [self.radius], **settings).fit(X, y)
+        options = {"random_state": 0}
+        model = RobustLinearSVC(
+            search.C_, self.radius, noise=self.given, solver_options=options
+        )
+        return model.fit(X, y)
+
+    def judged(self, model, rows):
+        X = self.X[rows]
+        return model.predict(X), model.certified_radius(X)
+
+    @cached_property
+    def contest(self):
+        """That of kernel machines, with a straight boundary second."""
+        n, line = len(self.y), (np.empty_like(self.y), np.empty(len(self.y)))
+        for train, test in self.splits:
+            line[0][test], line[1][test] = self.judged(self.line(train), test)
+        assert n == len(line[0])
+        first, *others = super().contest.items()
+        return dict([first, ("straight boundary, C chosen", line), *others])
+
+    def problems(self):
+        """Of the features of the kernel, each of which moves by R(ρ) at most."""
+        last, X = self.model[-1], self.X
+        for _, step in self.model.steps[:-1]:
+            X = step.transform(X)
+        moved = np.sqrt(2 - 2 * np.exp(-last.gamma_ * self.longest**2))
+        Z, (w,) = last.pipeline_[0].transform(X), last.coef_
+        signs = np.where(self.y == self.classes[1], 1, -1)
+        margins = signs * (Z @ w + last.intercept_) - moved * np.linalg.norm(w)
+        yield self.classes[1], margins, last.C * self.weights, w, np.linalg.norm(w)
+
+
 # -- tables ----------------------------------------------------------------------------
 
 
@@ -442,6 +533,40 @@ def _tuned(case):
         assert scores[C][others].mean() >= best - 0.05
 
 
+def _beside(case, table):
+    """What the curve is ahead of a straight boundary: accuracies, certified radii."""
+    rows = rows_of(
+        table, "", "this model", "straight boundary", "difference", "95 % interval"
+    )
+    names = ("this model", "straight boundary, C chosen")
+    *kinds, last = rows
+    told = _kinds(case)
+    for row, (heading, counted) in zip(kinds, told.items(), strict=True):
+        text(row[0], f"accuracy, {heading}")
+        right = [counted(name) for name in names]
+        for cell, own in zip(row[1:], right, strict=False):
+            share(cell, np.mean([case.share(own, test) for _, test in case.splits]))
+        with_error(row[3], *case.gain(*right))
+        test = stats.ttest_rel(*(own.astype(float) for own in right))
+        ends = test.confidence_interval(0.95)
+        assert row[4].text == _ends(100 * ends.low, 100 * ends.high)
+    text(last[0], "certified radius, median")
+    reach = [np.where(case.right(name), case.contest[name][1], 0) for name in names]
+    apart = np.sort(reach[0] - reach[1])
+    for cell, own in zip(last[1:], (*reach, apart), strict=False):
+        number(cell, np.sort(own)[(len(own) - 1) // 2])
+    # The interval holds the median with a probability of at least 95 %, by the signs.
+    low, high = (float(e.replace("−", "-")) for e in last[4].text.split(" to "))
+    below, above = np.sum(apart < low - 1e-9), np.sum(apart > high + 1e-9)
+    outside = stats.binom.cdf([below - 1, above - 1], len(apart), 0.5)
+    assert outside.sum() <= 0.05
+    assert stats.binom.cdf([below + 2, above + 2], len(apart), 0.5).sum() > 0.05
+
+
+def _ends(low, high):
+    return f"{low:.4g} to {high:.4g}".replace("-", "−")
+
+
 def _critical(case, table):
     """At a radius just below it the best weights are not 0, just above they are."""
     rows = rows_of(table, "class against the rest", "critical radius")
@@ -476,7 +601,8 @@ def _flips(case, table):
     named = [case.names[parts[i].argmax()] for i in first]
     differ = _noisy(case) and len(set(named)) > 1
     headings = ["row", *(["id"] if case.ids is not None else []), "class", "turns into"]
-    headings += ["least noise", *(["in radii"] if _noisy(case) else [])]
+    least = "certified up to" if isinstance(case, CurvedCase) else "least noise"
+    headings += [least, *(["in radii"] if _noisy(case) else [])]
     headings += ["through", "share"] if differ else []
     radii = np.broadcast_to(case.radius, len(case.y))
     place = {str(kept + 1): i for i, kept in enumerate(case.kept)}
@@ -490,7 +616,7 @@ def _flips(case, table):
             text(cells["id"], case.ids[i])
         text(cells["class"], case.y[i])
         text(cells["turns into"], rival[i])
-        number(cells["least noise"], reach[i])
+        number(cells[least], reach[i])
         if _noisy(case):
             ratio(cells["in radii"], reach[i] / radii[i])
         if differ:
@@ -579,7 +705,7 @@ def _weights(case, table):
 
 
 def _certificates(case, table):
-    ramp = case.svc.ramp is not None
+    ramp = getattr(case.svc, "ramp", None) is not None
     first = "class against the rest" if len(case.classes) > 2 else "class"
     headings = [first, "objective", "proven within", "no influence", "full weight"]
     headings += ["iterations", *(["left out"] if ramp else [])]
@@ -647,6 +773,7 @@ CHECKS = {
     "Accuracy": _accuracy,
     "Balanced accuracy": _accuracy,
     "Critical radius": _critical,
+    "The kernel beside a straight boundary": _beside,
     "Rows that flip most easily": _flips,
     "What to measure more precisely": _precise,
     "The most doubtful rows": _doubtful,

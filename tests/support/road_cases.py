@@ -130,6 +130,29 @@ class Case:
         """Classes that are one side of a binary problem each."""
         return [1] if len(self.labels) == 2 else range(len(self.labels))
 
+    @property
+    def longest(self):
+        """How far each row may move, at most, in the Euclidean length."""
+        radii = self.radii if self.radius == "own" else np.full(ROWS, self.radius)
+        if self.errors is not None:
+            # Boxes reach their corners, ellipsoids the end of their longest axis.
+            order = np.inf if self.errors == "ellipsoid" else 2
+            sides = np.maximum(self.tables[0], self.tables[-1])
+            return radii * np.linalg.norm(sides, order, axis=1)
+        if self.noise == "covariance":
+            return radii * math.sqrt(np.linalg.eigvalsh(self.shape)[-1])
+        sizes = {"l2": 1.0, "linf": 2.0, "tolerances": np.linalg.norm(SCALES)}
+        return radii * sizes.get(self.noise, SCALES.max())
+
+    def curved_objective(self, k, w, b, Z, gamma) -> float:
+        """The same behind a kernel that turns the rows into Z (theory §19)."""
+        moved = np.sqrt(2 - 2 * np.exp(-gamma * self.longest**2))
+        sign = np.where(self.numbers == k, 1.0, -1.0)
+        weight = np.ones(ROWS) if self.weight is None else self.weight
+        margins = sign * (Z @ w + b) - moved * np.linalg.norm(w)
+        loss = weight * np.maximum(1 - margins, 0)
+        return math.fsum([0.5 * w @ w, 0.5 * self.intercept * b * b, *(self.C * loss)])
+
     def objective(self, k, w, b) -> float:
         """The objective of class k against the rest, from its definition."""
         omega = self.omega(w)

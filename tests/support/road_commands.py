@@ -11,6 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from commands import here, read_csv
 from road_cases import NAMES, NEW, ROWS, SCALES, TOL, Answer
 from road_forms import table_of
+from wideberth.cli.model import load_model
 
 #: Shapes of noise with a scale for each feature, as the command line calls them.
 BY_FEATURE = {"scales": "l2", "tolerances": "linf", "budget": "l1"}
@@ -41,6 +42,28 @@ def _command(name, write, *more):
     return train
 
 
+def _curved_command(name, write, *more):
+    """The same behind a kernel, whose weights are in the model file."""
+
+    def train(case, folder):
+        data, new = folder / name, folder / f"new{name[name.index('.') :]}"
+        write(case, data)
+        write(_new_rows_first(case), new)
+        words = ["fit", data, "--out", folder / "m.wideberth", "--json", "--folds", "0"]
+        words += ["--kernel", "rbf", f"gamma={GAMMA}", f"landmarks={ROWS}"]
+        words += ["--C", case.C, "--tol", TOL, *more, *_noise_options(case, folder)]
+        if not name.endswith(".svm"):
+            words += ["--target", "class"]
+        _said(words)
+        _said(["predict", folder / "m.wideberth", new, "--out", folder / "p.csv"])
+        rows = read_csv((folder / "p.csv").read_text())[:NEW]
+        last = load_model(folder / "m.wideberth").pipeline[-1]
+        predicted = [_label(case, row["prediction"]) for row in rows]
+        return Answer(last.coef_, last.intercept_, last.dual_gap_, predicted)
+
+    return train
+
+
 def _new_rows_first(case):
     """The case with its new rows in front; the labels beside them do not matter."""
     fresh = replace(case)
@@ -65,7 +88,8 @@ def _noise_options(case, folder):
         noise.append(folder / "s.csv")
     if case.ramp is not None:
         options += ["--ramp", case.ramp]
-    return [*options, *noise, "--norm-penalty", case.norm_penalty]
+    priced = ["--norm-penalty", case.norm_penalty] if case.norm_penalty else []
+    return [*options, *noise, *priced]
 
 
 def _said(words):
@@ -102,6 +126,8 @@ def _svm(case, file):
 
 
 MEMORY_OPTION = ("--memory", "8GB")
+#: γ of the kernel of all roads with a curved boundary.
+GAMMA = 0.125
 COMMANDS = {
     "command line, CSV": _command("a.csv", _csv_text),
     "command line, Parquet": _command("a.parquet", _parquet),
@@ -109,4 +135,10 @@ COMMANDS = {
     "command line, CSV in pieces": _command("a.csv", _csv_text, *MEMORY_OPTION),
     "command line, Parquet in pieces": _command("a.parquet", _parquet, *MEMORY_OPTION),
     "command line, LIBSVM in pieces": _command("a.svm", _svm, *MEMORY_OPTION),
+}
+CURVED_COMMANDS = {
+    "command line, CSV": _curved_command("a.csv", _csv_text),
+    "command line, Parquet": _curved_command("a.parquet", _parquet),
+    "command line, LIBSVM": _curved_command("a.svm", _svm),
+    "command line, CSV in pieces": _curved_command("a.csv", _csv_text, *MEMORY_OPTION),
 }

@@ -16,11 +16,12 @@ import pandas as pd
 from sklearn.preprocessing import StandardScaler
 
 from road_cases import CASES, NAMES, NEW, SCALES, TOL, Answer, Case
-from road_commands import BY_FEATURE, COMMANDS
+from road_commands import BY_FEATURE, COMMANDS, CURVED_COMMANDS, GAMMA
 from road_forms import CHUNKED, FOREIGN, FORMS
 from wideberth import (
     Box,
     CrossPolytope,
+    RobustKernelSVC,
     RobustLinearSVC,
     RobustLinearSVCCV,
     make_robust_pipeline,
@@ -31,7 +32,7 @@ from wideberth.data import Source
 from wideberth.problem.arrays import host
 from wideberth.solvers.newton import Newton
 
-__all__ = ["CASES", "NAMES", "NEW", "ROADS", "TOL", "Road"]
+__all__ = ["CASES", "CURVED_ROADS", "GAMMA", "NAMES", "NEW", "ROADS", "TOL", "Road"]
 
 # -- those who train -------------------------------------------------------------------
 
@@ -146,6 +147,51 @@ TRAINERS = {
 }
 
 
+# -- curved boundaries -----------------------------------------------------------------
+
+
+def machine(case, C=None, **more):
+    """A kernel machine, for which every row that differs is a landmark."""
+    options = {"random_state": 0}
+    if case.intercept:
+        options["intercept_penalty"] = case.intercept
+    return RobustKernelSVC(
+        case.C if C is None else C,
+        None if case.radius == "own" else case.radius,
+        gamma=GAMMA,
+        n_components=len(case.X),
+        noise=case.shape,
+        error_shape=case.error_shape,
+        tol=TOL,
+        solver_options=options,
+        **more,
+    )
+
+
+def _machine(case, given):
+    return _estimator(case, given, machine(case))
+
+
+def _machine_behind_steps(case, given):
+    identity = StandardScaler(with_mean=False, with_std=False)
+    model = make_robust_pipeline(identity, machine(case))
+    beside = {f"robustkernelsvc__{name}": v for name, v in given.beside.items()}
+    model.fit(given.X, given.y, **beside)
+    return _of_model(model, model[-1], given.like(case.new))
+
+
+def _machine_that_chooses(case, given):
+    """Among values of C that are the same."""
+    return _estimator(case, given, machine(case, [case.C, case.C], cv=2))
+
+
+CURVED_TRAINERS = {
+    "kernel machine": _machine,
+    "kernel machine in a pipeline": _machine_behind_steps,
+    "kernel machine that chooses": _machine_that_chooses,
+}
+
+
 # -- the table of roads ----------------------------------------------------------------
 
 
@@ -155,6 +201,7 @@ class Road:
 
     form: str
     trainer: str
+    curved: bool = False
 
     @property
     def name(self):
@@ -162,6 +209,11 @@ class Road:
 
     def answer(self, case: Case, folder: Path) -> Answer:
         """Walk it; files go into an empty folder."""
+        if self.curved and self.form == "file":
+            return CURVED_COMMANDS[self.trainer](case, folder)
+        if self.curved:
+            given = FORMS[self.form](case, folder)
+            return CURVED_TRAINERS[self.trainer](case, given)
         if self.trainer in COMMANDS:
             return COMMANDS[self.trainer](case, folder)
         return TRAINERS[self.trainer](case, FORMS[self.form](case, folder))
@@ -194,6 +246,9 @@ ESTIMATORS = ("estimator", "estimator, noise by name", "pipeline", "search")
 ROADS = [Road(form, trainer) for form in FORMS for trainer in TRAINERS]
 ROADS += [Road("file", trainer) for trainer in COMMANDS]
 
+CURVED_ROADS = [Road(form, one, True) for form in FORMS for one in CURVED_TRAINERS]
+CURVED_ROADS += [Road("file", trainer, True) for trainer in CURVED_COMMANDS]
+
 _ONE_LINE = [name for name in TRAINERS if name not in ESTIMATORS]
 
 #: Which roads refuse which cases, and what the sentence must name.
@@ -204,6 +259,8 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     (lambda r, c: r.form in CHUNKED and r.trainer in ("path", "search"), "in memory"),
     (lambda r, c: r.form in CHUNKED and r.trainer == "pipeline" and c.errors is not None, "in memory"),
     (lambda r, c: r.form in FOREIGN and r.trainer == "pipeline", "in memory"),
+    # Rows that the ramp leaves out are known of those in memory.
+    (lambda r, c: (r.form in CHUNKED or "pieces" in r.trainer) and c.ramp is not None, "in memory|whole table"),
     # Three classes are for the estimators.
     (lambda r, c: r.trainer in _ONE_LINE and len(c.labels) > 2, "RobustLinearSVC"),
     # Solvers that are for some shapes of noise.
@@ -214,4 +271,11 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     (lambda r, c: r.form in FOREIGN and r.trainer in ESTIMATORS and c.errors is not None, "another library"),
     (lambda r, c: r.form in FOREIGN and r.trainer != "path" and c.errors == "lopsided", "another library"),
     (lambda r, c: "line, LIBSVM" in r.trainer and c.errors is not None, "fits no column"),
+    # Kernels go by distances between rows that are at hand.
+    (lambda r, c: r.curved and r.form in CHUNKED, "in memory"),
+    (lambda r, c: r.form in FOREIGN and r.trainer == "kernel machine in a pipeline", "in memory"),
+    (lambda r, c: r.curved and r.form in FOREIGN and c.errors is not None, "another library"),
+    (lambda r, c: r.curved and r.form.startswith("CSR"), "dense"),
+    (lambda r, c: r.curved and r.trainer == "command line, LIBSVM", "sparse"),
+    (lambda r, c: r.curved and "in pieces" in r.trainer, "whole table"),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command line: `wideberth fit | predict | certify | reproduce`.
+"""The command line: `wideberth fit | predict | certify | demo | reproduce`.
 
 `main` turns every way a command can end into an exit code and at most one sentence. It
 loads what a command needs when it needs it, so that mistakes are named at once.
@@ -30,9 +30,18 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None and signal.getsignal(signal.SIGINT) is default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
     try:
-        from wideberth.cli.options import FitOptions, ReproduceOptions, parse
+        from wideberth.cli.options import (
+            DemoOptions,
+            FitOptions,
+            ReproduceOptions,
+            parse,
+        )
 
         options = parse(arguments)
+        if isinstance(options, DemoOptions):
+            from wideberth.cli.demo import prepare
+
+            options = parse(prepare(options))
         if isinstance(options, ReproduceOptions):
             return _reproduce(options)
         # What is wrong with files is said before the libraries are loaded.

@@ -12,6 +12,8 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
+from wideberth.cli import output
+from wideberth.cli.output import interval, number, points, unbounded
 from wideberth.cli.result import (
     Advice,
     ClassEvaluation,
@@ -23,6 +25,7 @@ from wideberth.cli.result import (
     NoiseFacts,
     NumberEvaluation,
     ProblemFacts,
+    RadiusGain,
     Suspects,
     VerdictFacts,
     Worth,
@@ -91,6 +94,7 @@ _ENDINGS = {
 
 # -- did it pay? -----------------------------------------------------------------------
 
+_KERNEL = "the kernel"
 _HOW = "--radius, --noise, --errors or --replicates"
 _WORDS = {"better": "more accurate", "worse": "less accurate"}
 #: Standard errors that two slopes differ by where it is said which one errors flatten.
@@ -107,6 +111,8 @@ def judge_worth(
 ) -> Worth:
     """A plain verdict, and what was found."""
     subject = _subject(model, noise, verdicts)
+    if model.kernel is not None:
+        return _judge_kernel(subject, noise, evaluation)
     if not subject:
         what = "an ordinary SVM"
         if model.line is not None:
@@ -142,6 +148,57 @@ def judge_worth(
     return Worth(verdict[0].upper() + verdict[1:], chosen, measured, noisy)
 
 
+def _judge_kernel(
+    subject: str,
+    noise: NoiseFacts,
+    evaluation: ClassEvaluation | NumberEvaluation | None,
+) -> Worth:
+    """The same of a kernel beside a straight boundary, and of what else was asked."""
+    both = f"{_KERNEL} and {subject}" if subject else _KERNEL
+    if evaluation is None:
+        return Worth(
+            f"Whether {both} paid is not known.", "There was no cross-validation."
+        )
+    kinds = evaluation.kinds[: 1 if noise.asked is None else 2]
+    curve = [_finding(evaluation, kind, ("line",)) for kind in kinds]
+    verdict = _tell_worth(_KERNEL, evaluation, curve)
+    if not subject:
+        return Worth(verdict, curve_as_measured=curve[0])
+    found = [_finding(evaluation, kind) for kind in kinds]
+    own = _tell_worth(subject, evaluation, found)
+    zero = len(kinds) > 1 and noise.largest == 0
+    (measured, noisy), pair = ([*one, None][:2] for one in (found, curve))
+    detail = f"{own} Cross-validation chose radius 0." if zero else own
+    return Worth(verdict, detail, measured, noisy, *pair)
+
+
+def _tell_worth(
+    subject: str, evaluation: ClassEvaluation | NumberEvaluation, found: list[Finding]
+) -> str:
+    """A sentence: whether it paid, and what was found."""
+    paid = "paid" if "better" in found else "did not pay"
+    noisy = found[1] if len(found) > 1 else None
+    told = f"{subject} {paid}: {_tell_findings(found[0], noisy)}."
+    if _useless(evaluation, evaluation.kinds[0]):
+        why = "the model is no better than always naming one class"
+        told = f"{subject} did not pay: {why}."
+    return told[0].upper() + told[1:]
+
+
+def tell_radii(gain: RadiusGain, noise: NoiseFacts) -> str:
+    """What a kernel costs, or brings, in certified radius."""
+    own, line = (
+        number(one) if math.isfinite(one) else "any size"
+        for one in (gain.own, gain.line)
+    )
+    ends = f"{100 * gain.confidence:g} % interval {interval(gain.low, gain.high)}"
+    return (
+        "Half of the rows left out are certified to stay right under noise up to "
+        f"{own} {noise.unit}, with a straight boundary up to {line}; the median "
+        f"difference of a row is {unbounded(gain.median)} ({ends})."
+    )
+
+
 def _tell_slopes(model: ModelFacts) -> str:
     """Which slope errors flatten most; empty where none is known to differ.
 
@@ -161,7 +218,8 @@ def _tell_slopes(model: ModelFacts) -> str:
     one = slopes[name]
     return (
         f"Ignoring the errors the slope of {listed([name])} would be "
-        f"{one.ignoring_errors:.3g} instead of {one.value:.3g}."
+        f"{output.estimate(one.ignoring_errors, one.ignoring_error)} instead of "
+        f"{output.estimate(one.value, one.error)}."
     )
 
 
@@ -191,10 +249,15 @@ def _useless(found: ClassEvaluation | NumberEvaluation, kind: str) -> bool:
     return not own > found.majority
 
 
-def _finding(found: ClassEvaluation | NumberEvaluation, kind: str) -> Finding:
-    """Better than both, and than one answer for all; worse than some; even."""
-    rivals = {name: own for name, own in found.gains.items() if name != "constant"}
-    gains: list[Gain] = [getattr(own, kind) for own in rivals.values()]
+def _finding(
+    found: ClassEvaluation | NumberEvaluation,
+    kind: str,
+    rivals: tuple[str, ...] = ("ordinary", "tuned"),
+) -> Finding:
+    """Better than all rivals, and than one answer for all; worse than some; even."""
+    gains: list[Gain] = [
+        getattr(own, kind) for name, own in found.gains.items() if name in rivals
+    ]
     ends = [sorted((found.sign * g.low, found.sign * g.high)) for g in gains]
     if all(low > 0 for low, _ in ends) and not _useless(found, kind):
         return "better"
@@ -222,7 +285,7 @@ def _tell_findings(measured: Finding, noisy: Finding | None) -> str:
 
 def advise(result: FitResult) -> tuple[Advice, ...]:
     """Everything worth saying, the most serious first."""
-    parts = (_proof, _fit, _columns, _scales, _errors, _population, _rows)
+    parts = (_proof, _fit, _curve, _columns, _scales, _errors, _population, _rows)
     found = [advice for part in parts for advice in part(result)]
     return tuple(sorted(found, key=lambda advice: not advice.serious))
 
@@ -275,9 +338,10 @@ def _fit(result: FitResult) -> Iterator[Advice]:
     if ignored := [problem.class_ for problem in problems if problem.null]:
         yield Advice(
             "null-class",
-            f"The score ignores the features for {listed(ignored)}: no straight "
-            "boundary sets such a class apart from all others under noise of this "
-            "size. It may still win where the others score low.",
+            f"The score ignores the features for {listed(ignored)}: no "
+            f"{'straight ' if model.kernel is None else ''}boundary sets such a class "
+            "apart from all others under noise of this size. It may still win where "
+            "the others score low.",
         )
     limits = {p.class_: p.critical_factor for p in problems if not p.null}
     shares = {label: 1 / own[1] if own else 0.0 for label, own in limits.items()}
@@ -291,9 +355,10 @@ def _fit(result: FitResult) -> Iterator[Advice]:
         )
     if training.training_accuracy == 1 and not result.data.leaks:
         beyond = training.training_certified == 1 and result.uncertainty.largest > 0
+        boundary = "straight boundary" if model.kernel is None else "curve"
         yield Advice(
             "separable",
-            "The classes are separable: a straight boundary tells all the training "
+            f"The classes are separable: a {boundary} tells all the training "
             f"rows apart{', under the worst noise too' if beyond else ''}. Training "
             "accuracy then says nothing"
             f"{'; trust the cross-validated numbers' if result.evaluation else ''}.",
@@ -313,6 +378,45 @@ def _fit(result: FitResult) -> Iterator[Advice]:
                 f"{'' if balanced else '--class-weight balanced, '}a lower --ramp, or "
                 "leave it out.",
             )
+
+
+def _curve(result: FitResult) -> Iterator[Advice]:
+    """A kernel that does not pay, or one that may."""
+    found, worth = result.evaluation, result.worth
+    if not isinstance(found, ClassEvaluation):
+        return
+    if (check := found.curve_check) is not None and check.low > 0:
+        yield Advice(
+            "try-kernel",
+            "On rows left out a quick curve, of least squares, is ahead of a straight "
+            f"boundary by {points(check)} percentage points. Try --kernel rbf --C "
+            "auto.",
+        )
+    if "line" not in found.gains:
+        return
+    ahead, plain = found.gains["line"].accuracy, found.noiseless_curve
+    findings = worth.curve_as_measured, worth.curve_under_noise
+    if "better" not in findings:
+        as_well = "does as well" if "worse" not in findings else "does better"
+        text = (
+            f"A straight boundary {as_well} on rows left out (difference "
+            f"{points(ahead)} percentage points), has weights to read, and its "
+            "certificates are exact. Leave out --kernel"
+        )
+        if plain is not None and plain.low > 0:
+            text += (
+                ", or give it less noise to stand: with --radius 0 it is ahead by "
+                f"{points(plain)} percentage points"
+            )
+        yield Advice("line-suffices", f"{text}.")
+    elif "worse" in findings:
+        first = worth.curve_as_measured == "better"
+        yield Advice(
+            "kernel-trades",
+            f"The kernel is ahead {_WHERE[0 if first else 1]} and behind "
+            f"{_WHERE[1 if first else 0]}, where its certificates are lower bounds: "
+            "choose by what new rows will meet.",
+        )
 
 
 def _line(result: FitResult, line: LineFacts) -> Iterator[Advice]:
@@ -423,7 +527,7 @@ def _errors(result: FitResult) -> Iterator[Advice]:
             "training will hardly use it.",
         )
     effects = {n: max(map(abs, e)) for n, e in result.model.effects(spread).items()}
-    first = max(effects, key=effects.__getitem__)
+    first = max(effects, key=effects.__getitem__, default="")
     if errors and first in (noise.exact or ()) and effects[first] > 0:
         yield Advice(
             "leans-on-exact",
@@ -555,8 +659,6 @@ def _classes(result: FitResult, counts: dict[str, int]) -> Iterator[Advice]:
 def count_suspects(suspects: Suspects) -> str:
     """Say how many there are."""
     found = suspects.found
-    if found is None:
-        return "not listed: data that is read in pieces (--memory) keeps no rows"
     if not found:
         return "none: no row looks mislabelled"
     looks = agree(found, "looks mislabelled; check it", "look mislabelled; check these")
@@ -572,9 +674,7 @@ def tell_ending(problems: list[ProblemFacts]) -> str:
 def tell_left_out(problems: list[ProblemFacts]) -> str:
     """Say how many rows are left out."""
     counts = [one.descent["left_out"] for one in problems if one.descent]
-    told = "their number was not kept"
-    if None not in counts:
-        told = counted(sum(counts), "row")
+    told = counted(sum(counts), "row")
     if len(counts) > 1:
         told += f", over {len(counts)} classes set against the rest"
     return told

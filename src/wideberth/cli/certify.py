@@ -11,6 +11,7 @@ from wideberth.cli import output
 from wideberth.cli.errors import UserError, located
 from wideberth.cli.model import Model, open_model
 from wideberth.cli.options import CertifyOptions
+from wideberth.cli.output import percent
 from wideberth.cli.predict import Applied, apply_model
 from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
@@ -201,7 +202,7 @@ class _Tally:
                 if rows.size:
                     summary[name] = float(rows.mean())
                     of = f"{len(rows)} {agree(len(rows), *about)}"
-                    lines.append(f"accuracy   {summary[name]:.3f} of {of}")
+                    lines.append(f"accuracy   {percent(summary[name])} of {of}")
         return "\n".join(lines)
 
     def _keep(self, *columns: np.ndarray) -> None:
@@ -267,15 +268,15 @@ def _in_words(summary: dict) -> str:
     lines = [f"{summary['certified']} of {counted(summary['rows'], 'row')} certified"]
     if summary["accuracy"] is not None:
         about = f"of {counted(summary['labelled'], 'row')} with a class"
-        lines.append(f"accuracy   {summary['accuracy']:.3f} {about}")
+        lines.append(f"accuracy   {percent(summary['accuracy'])} {about}")
     if summary["certified_accuracy"] is not None:
-        share = f"certified  {summary['certified_accuracy']:.3f} at"
+        share = f"certified  {percent(summary['certified_accuracy'])} at"
         lines.append(f"{share} {_radius_in_words(summary)}")
     elif summary["curve"] is not None:
         curve = summary["curve"]
         points = zip(curve["radius"], curve["certified_accuracy"], strict=True)
         lines += [
-            f"certified  {share:.3f} at the radius {r:.4g}" for r, share in points
+            f"certified  {percent(share)} at the radius {r:.4g}" for r, share in points
         ]
     return "\n".join(lines)
 

@@ -10,7 +10,8 @@ A pass over the rows counts classes, ranges, and right predictions. It finds:
 * **Flips**: the least noise that turns a row x from class p to class k. A move δ
   changes f_k − f_p by ⟨w_k − w_p, δ⟩. Of the worst move of a given size (`worst_case`)
   feature j has the share (w_k − w_p)_j δ_j / ⟨w_k − w_p, δ⟩: what measuring it more
-  precisely would save.
+  precisely would save. Behind a kernel the gradient of f_k − f_p at x takes the place
+  of w_k − w_p, and the least noise is a lower bound, the certified radius.
 * **Suspects**: rows that look mislabelled (`RobustLinearSVC.suspects_`), and
   **verdicts**: rows whose errors leave their class in doubt (`MeasuredSVC.verdict`).
 """
@@ -41,6 +42,7 @@ from wideberth.cli.result import (
     FeatureFacts,
     Flip,
     Flips,
+    KernelFacts,
     Leak,
     LineFacts,
     ModelFacts,
@@ -56,7 +58,12 @@ from wideberth.cli.result import (
 )
 from wideberth.cli.training import certain, fit_model, losses
 from wideberth.cli.uncertainty import Uncertainty, columns_by_name
-from wideberth.estimators import RobustLinearRegressor, RobustLinearSVC
+from wideberth.estimators import (
+    RobustKernelSVC,
+    RobustLinearRegressor,
+    RobustLinearSVC,
+)
+from wideberth.estimators.curved import JudgedCurve
 from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
@@ -68,7 +75,7 @@ from wideberth.estimators.training import (
 from wideberth.estimators.verdict import Verdict
 from wideberth.problem.changes import build_problem
 from wideberth.problem.endpoints import critical_radius, critical_scale
-from wideberth.problem.ramp import Beyond
+from wideberth.problem.ramp import Ramp
 
 #: Smallest number of steps of exactly one from row to row that is taken for a counter
 #: of rows; a choice, which only decides whether a warning is given.
@@ -174,13 +181,15 @@ def _describe_training(
     if not isinstance(model, MeasuredRegressor):
         last, limits = decider_of(model), _noise_limits(model, rows, trained)
         tol = last.tol
-        if rows.numbers:
-            problems = [_describe_regression(last, str(options.target), *limits[0])]
-        else:
-            problems = [
-                _describe_problem(last, k, *both) for k, both in enumerate(limits)
-            ]
+        names = [str(options.target)]
+        if not rows.numbers:
+            labels = list(last.classes_)
+            names = labels[1:] if len(limits) == 1 else labels
             support = None if rows.y is None else len(last.support_)
+        problems = [
+            _describe_problem(last, str(name), k, *limits[k])
+            for k, name in enumerate(names)
+        ]
     right, certified = seen.right / seen.n, seen.certified / seen.n
     classes = not rows.numbers
     return Training(
@@ -427,7 +436,7 @@ def describe_model(
     found: RowFindings,
 ) -> ModelFacts:
     """The decision functions in raw units."""
-    columns, line, last = rows.columns, None, None
+    columns, line, last, kernel = rows.columns, None, None, None
     classes: list[str] = []
     if isinstance(model, MeasuredRegressor):
         coef, intercept = model.coef_[None], np.array([model.intercept_])
@@ -444,13 +453,17 @@ def describe_model(
         last = decider_of(model)
         if isinstance(model, MeasuredSVC):
             coef, intercept = raw_weights(model)
+        elif isinstance(last, RobustKernelSVC):
+            coef, intercept = np.zeros((len(last.coef_), 0)), last.intercept_
+            kernel = _describe_kernel(options, last)
         else:
             coef = np.asarray(model._robust_model()[1])
             intercept = model.decision_function(np.zeros((1, coef.shape[1])))[0]
         classes = [str(label) for label in last.classes_.tolist()]
         labels = classes[1:] if len(coef) == 1 else classes
     ramp = getattr(last, "ramp", None)
-    weights = dict(zip(columns.features, coef.T.tolist(), strict=True))
+    named = columns.features if kernel is None else ()
+    weights = dict(zip(named, coef.T.tolist(), strict=True))
     return ModelFacts(
         classes=classes,
         scores_for=labels,
@@ -458,9 +471,23 @@ def describe_model(
         coefficients=weights,
         left_out=[name for name, own in weights.items() if not any(own)],
         C=None if last is None else float(last.C),
-        norm_penalty=0.0 if last is None else float(last.norm_penalty),
+        norm_penalty=float(getattr(last, "norm_penalty", 0.0)),
         ramp=None if ramp is None else float(ramp),
         line=line,
+        kernel=kernel,
+    )
+
+
+def _describe_kernel(options: FitOptions, last: RobustKernelSVC) -> KernelFacts:
+    asked, rule = options.kernel, "by a rule"
+    assert asked is not None
+    given = "as given" if len(asked.gammas) == 1 else "chosen by cross-validation"
+    return KernelFacts(
+        name="rbf",
+        gamma=last.gamma_,
+        gamma_from=given if asked.gammas else rule,
+        landmarks=last.n_components_,
+        landmarks_from=rule if asked.landmarks is None else "as given",
     )
 
 
@@ -518,45 +545,33 @@ def _describe_line(
 _Limits = tuple[tuple[float, float] | None, tuple[float, float] | None]
 
 
-def _describe_problem(svc: RobustLinearSVC, k: int, radius, factor) -> ProblemFacts:
-    """Certificate and screening of one binary problem, and its limit of the noise."""
-    found, descent = svc.screening_[k], getattr(svc, "descent_", None)
-    trace = found["trace"]
-    beyond = factor is not None and factor[1] <= 1
-    return ProblemFacts(
-        class_=str(svc.classes_[1 if len(svc.screening_) == 1 else k]),
-        objective=float(svc.objective_[k]),
-        gap=float(svc.dual_gap_[k]),
-        relative_gap=float(svc.relative_gap_[k]),
-        converged=bool(svc.converged_[k]),
-        iterations=int(svc.n_iter_[k]),
-        passes=float(trace[-1]["passes"]) if trace else None,
-        removed=found["removed"],
-        saturated=found["saturated"],
-        null=bool(not svc.coef_[k].any() or beyond),
-        descent=descent and descent[k],
-        critical_radius=radius,
-        critical_factor=factor,
-    )
-
-
-def _describe_regression(
-    last: RobustLinearRegressor, target: str, radius, factor
+def _describe_problem(
+    last: RobustLinearSVC | RobustKernelSVC | RobustLinearRegressor,
+    name: str,
+    k: int,
+    radius,
+    factor,
 ) -> ProblemFacts:
-    """Certificate of a regression, and its limit of the noise."""
+    """Certificate, screening if it is kept, and the limit of the noise of a problem."""
+
+    def own(values) -> np.ndarray:
+        return np.ravel(values)[k]
+
+    screened = last.screening_[k] if hasattr(last, "screening_") else {}
+    descent, trace = getattr(last, "descent_", None), screened.get("trace")
     beyond = factor is not None and factor[1] <= 1
     return ProblemFacts(
-        class_=target,
-        objective=float(last.objective_),
-        gap=float(last.dual_gap_),
-        relative_gap=float(last.relative_gap_),
-        converged=bool(last.converged_),
-        iterations=int(last.n_iter_),
-        passes=None,
-        removed=None,
-        saturated=None,
-        null=bool(not np.any(last.coef_) or beyond),
-        descent=None,
+        class_=name,
+        objective=float(own(last.objective_)),
+        gap=float(own(last.dual_gap_)),
+        relative_gap=float(own(last.relative_gap_)),
+        converged=bool(own(last.converged_)),
+        iterations=int(own(last.n_iter_)),
+        passes=float(trace[-1]["passes"]) if trace else None,
+        removed=screened.get("removed"),
+        saturated=screened.get("saturated"),
+        null=bool(not np.atleast_2d(last.coef_)[k].any() or beyond),
+        descent=descent and descent[k],
         critical_radius=radius,
         critical_factor=factor,
     )
@@ -569,10 +584,11 @@ def _noise_limits(
 
     A radius, or a factor on the radii. It is infinite where features without noise tell
     the classes apart. With the ramp it is that of the rows not left out. Not looked for
-    in pieces and in posteriors.
+    in pieces, in posteriors and behind kernels.
     """
     svc = decider_of(model)
-    if rows.y is None or isinstance(model, MeasuredSVC):
+    curved = isinstance(svc, RobustKernelSVC)
+    if rows.y is None or curved or isinstance(model, MeasuredSVC):
         return [(None, None)] * (1 if rows.numbers else len(svc.screening_))
     X, bars = rows.X, uncertainty.bars
     if len(model.steps) > 1:
@@ -595,8 +611,9 @@ def _noise_limits(
     data = TrainingRows.of(*given, class_weight=svc.class_weight)
     for k, problem in enumerate(data.problems(statement_of(svc))):
         if svc.ramp is not None:
-            there = Beyond(svc.ramp, svc.coef_[k], np.ravel(svc.intercept_)[k])
-            problem = there.rest(problem)
+            ramp = Ramp(problem, svc.ramp)
+            slack = problem.slack(svc.coef_[k], np.ravel(svc.intercept_)[k])
+            problem = ramp.rest(ramp.left_out(slack))
         found = critical_scale(problem) if some else critical_radius(problem)
         bounds = float(found.lower), float(found.upper)
         limits.append((None, bounds) if some else (bounds, None))
@@ -649,27 +666,33 @@ def _entries(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The class that each row flips to, and the share of every feature in that."""
     judged, classes = model._judge(X, bars), model[-1].classes_
+    if isinstance(judged, JudgedCurve):
+        rival, pull = judged.first_moves(np.searchsorted(classes, y))
+        return classes[rival], _shares(pull)
     given, sizes = np.searchsorted(classes, y), np.where(reach > 0, reach, 1.0)
     asked = judged.values, given, judged.coef, sizes, judged.noise
     rival, moves = certify.rivals(*asked), certify.worst_case(*asked)
     _, coef = certify.every_class(judged.values, judged.coef)
-    pull = (coef[rival] - coef[given]) * moves
-    return classes[rival], pull / pull.sum(axis=1, keepdims=True)
+    return classes[rival], _shares((coef[rival] - coef[given]) * moves)
+
+
+def _shares(pull: np.ndarray) -> np.ndarray:
+    """Of each row's sum; 0 where nothing moves."""
+    total = pull.sum(axis=1, keepdims=True)
+    return np.divide(pull, total, out=np.zeros_like(pull), where=total != 0)
 
 
 def _describe_suspects(
-    options: FitOptions, rows: PreparedRows, svc: RobustLinearSVC
+    options: FitOptions, rows: PreparedRows, svc: RobustLinearSVC | RobustKernelSVC
 ) -> Suspects | None:
     """Rows whose label a model disbelieves, the most doubtful first.
 
     They are counted as in the file, those that are not trained on included. None where
     labels are not in doubt.
     """
-    if svc.ramp is None:
+    if getattr(svc, "ramp", None) is None:
         return None
     name = options.id or options.replicates
-    if rows.kept is None:
-        return Suspects(name, None, None)
     found = [
         Suspect(
             int(rows.kept[sample]) + 1,

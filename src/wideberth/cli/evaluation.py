@@ -3,8 +3,9 @@
 Every row is predicted once by each of three models that have not seen it, trained in
 the same folds: by the procedure that was asked for, by an ordinary model with the same
 C, and by an ordinary one whose C is tuned (`tuned_Cs`). Ordinary is radius 0, no norm
-penalty, and every label trusted. Beside models of numbers stands a constant, the
-quantile of the rows trained on.
+penalty, and every label trusted; the kernel stays. Beside a kernel stands a straight
+boundary: the same procedure without it, whose C is chosen within the rows to train on.
+Beside models of numbers stands a constant, the quantile of the rows trained on.
 
 Each row has a score. Of a class it is whether the prediction is right, and under worst
 noise of radius r whether it is right and no move of that size in the shape of the noise
@@ -34,6 +35,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy import stats
 
 from wideberth.cli.errors import blamed_on_data
@@ -42,6 +44,7 @@ from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.result import (
     Accuracies,
+    Choice,
     ClassAccuracy,
     ClassEvaluation,
     Coverage,
@@ -52,23 +55,29 @@ from wideberth.cli.result import (
     Gains,
     NoiseCurve,
     NumberEvaluation,
+    RadiusGain,
     Residuals,
     TunedC,
     VerdictAccuracy,
 )
 from wideberth.cli.training import (
+    KERNEL_CS,
     POINTS,
     RADII,
     certain,
     curve_radii,
     fit_model,
+    fit_search,
     folds_of,
     losses,
     measure,
+    preparation,
     search_grid,
 )
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators.folds import Split, run_folds
+from wideberth.estimators.kernel_svc import quick_answers
+from wideberth.estimators.training import TrainingRows
 from wideberth.noise import ErrorBars
 
 #: Number of rows beyond which C of an ordinary SVM is tuned on a sample of so many. Of
@@ -141,6 +150,7 @@ def evaluate(
     if fold is None:
         return None
     X, y, tuned = rows.X, rows.y, None
+    first = "ordinary" if options.kernel is None else "kernel"
     if asks_for_more(options, given):
         progress.show("tuning C of the ordinary model")
         tuned = tuned_Cs(options, given, rows, fold)
@@ -150,7 +160,7 @@ def evaluate(
         learnt, unseen, weights = X[train], X[test], rows.weights_of(train)
         seen = _taken(given.bars, test)
 
-        def predict(asked: FitOptions, radius) -> tuple[FoldAnswers, float]:
+        def predict(asked: FitOptions, radius) -> tuple[FoldAnswers, Choice | None]:
             own = radius[train] if np.ndim(radius) else radius
             bars = _taken(given.bars, train) if np.any(np.asarray(own) > 0) else None
             model, choice, _ = fit_model(
@@ -163,19 +173,42 @@ def evaluate(
                 answers = FoldAnswers(said, moves=ends - said[:, None])
             else:
                 answers = FoldAnswers(said, model.certified_radius(unseen, seen))
-            return answers, choice.C if choice else asked.one_C
+            return answers, choice
 
-        said, C = predict(options, given.radius)
-        found = {"ordinary" if tuned is None else "robust": said}
+        said, choice = predict(options, given.radius)
+        name = "robust" if first == "ordinary" and tuned is not None else first
+        found = {name: said}
+        if options.kernel is not None:
+            found["line"], _ = predict(options.straight(), given.radius)
+        elif not (options.numbers or sp.issparse(X)):
+            found |= quick_curve(options, given, learnt, y[train], weights, unseen)
         if tuned is not None:
-            Cs = {"ordinary": C, "tuned": tuned.Cs[split.number]}
-            for name, C in Cs.items():
-                found[name], _ = predict(options.ordinary(C), 0.0)
+            k, gammas = split.number, tuned.gammas
+            same = (choice.C, choice.gamma) if choice else (options.one_C, None)
+            best = tuned.Cs[k], None if gammas is None else gammas[k]
+            for name, (C, gamma) in {"ordinary": same, "tuned": best}.items():
+                asked = options.ordinary(C).with_gamma(gamma)
+                found[name], _ = predict(asked, 0.0)
         return found | constant_answers(options, rows, split)
 
     noise = asked_radius(options, given, trained)
     judge = judge_of(options, rows, fold)
     return compare(models, judge, noise, tuned, progress)
+
+
+def quick_curve(
+    options: FitOptions, given: Uncertainty, X, y: np.ndarray, weights, unseen
+) -> dict[str, FoldAnswers]:
+    """What least squares say of rows left out: on a straight boundary, and on a curve.
+
+    They serve to say whether a kernel may pay, and are no models to be shown.
+    """
+    prepare = preparation(options, given, X)
+    X, unseen = prepare.transform(X), prepare.transform(unseen)
+    data = TrainingRows.of(X, y, weights, class_weight=options.class_weight)
+    names = ("least squares", "quick curve")
+    said = quick_answers(data, unseen, options.seed)
+    return {n: FoldAnswers(one) for n, one in zip(names, said, strict=True)}
 
 
 def constant_answers(
@@ -256,16 +289,19 @@ class Judge(ABC):
 
     def gains(self, held: dict[str, FoldAnswers], noise) -> dict[str, tuple]:
         """Of the first model over the others, as measured and under the noise."""
-        first, *others = held
-
-        def gain(name: str, radius=None) -> Gain:
-            own, other = (self.scores(held[one], radius) for one in (first, name))
-            return paired_gain(own, other, self.fold, self.group)
-
+        first, *others = held.values()
         return {
-            name: (gain(name), None if noise is None else gain(name, noise))
-            for name in others
+            name: (
+                self._gain(first, other),
+                None if noise is None else self._gain(first, other, noise),
+            )
+            for name, other in zip([*held][1:], others, strict=True)
         }
+
+    def _gain(self, own: FoldAnswers, other: FoldAnswers, radius=None) -> Gain:
+        """Of one model over another, as measured or under the worst noise."""
+        first, second = (self.scores(one, radius) for one in (own, other))
+        return paired_gain(first, second, self.fold, self.group)
 
     def means(self, scores: np.ndarray) -> FoldMeans:
         """Of scores, in each fold."""
@@ -300,6 +336,9 @@ class ClassJudge(Judge):
         return right if radius is None else certain(right, answers.radii, radius)
 
     def evaluation(self, held, noise, shared):
+        names = ("least squares", "quick curve")
+        aside = [held[name] for name in names if name in held]
+        held = {name: own for name, own in held.items() if name not in names}
         first, *_ = held
         counts = np.unique(self.y, return_counts=True)[1]
         share = 1 / len(counts) if self.balanced else counts.max() / counts.sum()
@@ -318,8 +357,13 @@ class ClassJudge(Judge):
                 classes=self._classes(right, sure),
             )
 
+        line, noiseless = held.get("line"), held.get("tuned")
+        check = self._curve_check(aside, [*held.values()]) if aside else None
         return ClassEvaluation(
             **shared,
+            radius_gain=line and radius_gain(held[first], line, self.y),
+            noiseless_curve=line and noiseless and self._gain(noiseless, line),
+            curve_check=check,
             radii=None if radii is None else radii.tolist(),
             majority=float(share),
             models={name: judged(own) for name, own in held.items()},
@@ -327,6 +371,12 @@ class ClassJudge(Judge):
             gains={n: Gains(*gains) for n, gains in self.gains(held, noise).items()},
             verdicts=_verdicts(self.scores(held[first]), held[first].sure),
         )
+
+    def _curve_check(self, aside: list[FoldAnswers], models: list[FoldAnswers]) -> Gain:
+        """How far a quick curve is ahead of the straight boundary that is best."""
+        line, curve = aside
+        gains = (self._gain(curve, other) for other in (line, *models))
+        return min(gains, key=lambda gain: gain.mean)
 
     def _classes(
         self, right: np.ndarray, sure: np.ndarray | None
@@ -485,16 +535,27 @@ def tuned_Cs(
         radius = radius[rows] if np.ndim(radius) else radius
     # Where features are not standardised the usual range may end far below this C.
     grids: tuple = POINTS, [options.one_C / share]
+    gammas = None
     with blamed_on_data(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of models that are not chosen
-        found = [
-            search_grid(asked, given, X, y, radius, bars, weights, splits, Cs)
-            for Cs in grids
-        ]
-    Cs = share * np.concatenate([search.Cs_ for search in found])
-    scores = np.concatenate([search.scores_[0, 0] for search in found])
+        if options.kernel is not None:
+            tried = sorted({*KERNEL_CS, *grids[1]})
+            search = fit_search(asked, given, X, y, bars, weights, splits, tried)
+            grid = np.asarray(search.cv_scores_)[:, :, 0]
+            gammas = np.tile(options.gammas or [np.nan], len(tried))
+            Cs = np.repeat(tried, grid.shape[1])
+            scores = grid.reshape(-1, len(splits))
+        else:
+            found = [
+                search_grid(asked, given, X, y, radius, bars, weights, splits, Cs)
+                for Cs in grids
+            ]
+            Cs = np.concatenate([search.Cs_ for search in found])
+            scores = np.concatenate([search.scores_[0, 0] for search in found])
     elsewhere = scores.sum(axis=1, keepdims=True) - scores
-    return TunedC(Cs[elsewhere.argmax(axis=0)].tolist(), len(rows), len(fold))
+    best = elsewhere.argmax(axis=0)
+    own = None if gammas is None or not options.gammas else gammas[best].tolist()
+    return TunedC((share * Cs[best]).tolist(), len(rows), len(fold), own)
 
 
 def _sampled(y: np.ndarray, fold: np.ndarray, seed: int) -> np.ndarray:
@@ -511,6 +572,26 @@ def _sampled(y: np.ndarray, fold: np.ndarray, seed: int) -> np.ndarray:
     cell = (number * (int(fold.max()) + 1) + fold)[order]
     parts = (order[cell == one] for one in np.unique(cell))
     return np.sort(np.concatenate([p[: int(np.ceil(share * len(p)))] for p in parts]))
+
+
+def radius_gain(own: FoldAnswers, line: FoldAnswers, y: np.ndarray) -> RadiusGain:
+    """Certified radii beside those of a straight boundary, row by row.
+
+    Wrong rows count as 0. The interval of the median goes from the k-th least to the
+    k-th largest difference, k by the binomial distribution: it asks nothing of how the
+    differences are distributed, and takes infinite radii.
+    """
+    reach = [np.where(one.labels == y, one.radii, 0.0) for one in (own, line)]
+    with np.errstate(invalid="ignore"):
+        apart = np.sort(np.where(reach[0] == reach[1], 0.0, reach[0] - reach[1]))
+    n = len(apart)
+    k = int(stats.binom.ppf((1 - _CONFIDENCE) / 2, n, 0.5))
+    ends = (-np.inf, np.inf) if k < 1 else (apart[k - 1], apart[n - k])
+    own_middle, line_middle, middle = (
+        float(np.quantile(one, 0.5, method="lower")) for one in (*reach, apart)
+    )
+    low, high = map(float, ends)
+    return RadiusGain(own_middle, line_middle, middle, low, high, _CONFIDENCE)
 
 
 def _taken(bars: ErrorBars | None, rows: np.ndarray) -> ErrorBars | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,6 +15,7 @@ from wideberth.cli.advice import (
     judge_worth,
     tell_ending,
     tell_left_out,
+    tell_radii,
 )
 from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
@@ -114,7 +113,7 @@ def fit(
         memory=options.memory,
     )
     origin = Origin(
-        command=shlex.join(["wideberth", *sys.argv[1:]]),
+        command=options.typed,
         time=time.strftime("%Y-%m-%d %H:%M:%S %Z"),
         versions=versions(_PACKAGES),
         machine=machine(),
@@ -241,6 +240,11 @@ def _in_words(
         yield "slopes", _slopes(line.slopes)
         if (more := len(line.slopes) - _LISTED) > 0:
             yield "", f"and {more} more, all in the report"
+    if (kernel := result.model.kernel) is not None:
+        told = f"γ {kernel.gamma:.4g}, {counted(kernel.landmarks, 'landmark')}"
+        yield "kernel", f"{kernel.name}, {told}"
+    if isinstance(found, ClassEvaluation) and found.radius_gain is not None:
+        yield "", tell_radii(found.radius_gain, result.uncertainty)
     if result.choice is not None:
         yield "chosen", _tell_choice(result.choice)
         if result.choice.proof is not None:
@@ -248,7 +252,7 @@ def _in_words(
     if said is not None:
         yield (
             "verdicts",
-            f"{said.certain} certain, {said.doubtful} doubtful at "
+            f"{counted(said.certain, 'row')} certain, {said.doubtful} doubtful at "
             f"{100 * said.confidence:g} % confidence",
         )
     if left_out := result.model.left_out:
@@ -256,11 +260,11 @@ def _in_words(
         yield "features", f"{n - len(left_out)} of {n} have a weight"
     among = ""
     if (suspects := result.suspects) is not None:
-        among = ", among models that leave the same rows out"
+        among = " that leave the same rows out"
         yield "suspects", count_suspects(suspects)
         if suspects.found:
             yield "", _first_suspects(suspects)
-        if (more := (suspects.found or 0) - _LISTED) > 0:
+        if (more := suspects.found - _LISTED) > 0:
             where = "; --suspects FILE lists all"
             where = f", in {options.suspects}" if options.suspects else where
             yield "", f"and {more} more{where}"
@@ -268,7 +272,8 @@ def _in_words(
         yield "left out", f"{tell_left_out(problems)}, until {tell_ending(problems)}"
     if training.problems:
         gap = output.small_share(training.relative_gap)
-        yield "optimum", f"proven to {gap} of the objective{among}"
+        proven = f"proven: no other weights{among} lower the objective"
+        yield "optimum", f"{proven} by more than {gap}"
     if options.out:
         yield "model", options.out
     if options.report:
@@ -288,12 +293,12 @@ def _tell_coverage(
     if line is None or not line.slopes:
         for one in found.coverage:
             below, of = output.percent(one.observed), output.percent(one.stated)
-            told = f"{below} of the numbers are below the prediction, of {of} stated"
+            told = f"{below} of the numbers lie below the prediction; asked for: {of}"
             yield "", told
     elif found.coverage:
         stated = [f"{100 * one.stated:g} %" for one in found.coverage]
         observed = [output.percent(one.observed) for one in found.coverage]
-        yield "intervals", TextTable(["stated", *stated], [["hold", *observed]])
+        yield "intervals", TextTable(["stated", *stated], [["observed", *observed]])
 
 
 def _slopes(slopes: dict[str, Slope]) -> TextTable:
@@ -302,12 +307,8 @@ def _slopes(slopes: dict[str, Slope]) -> TextTable:
     rows = [
         [
             name,
-            " ± ".join(output.with_error(slopes[name].value, slopes[name].error)),
-            " ± ".join(
-                output.with_error(
-                    slopes[name].ignoring_errors, slopes[name].ignoring_error
-                )
-            ),
+            output.estimate(slopes[name].value, slopes[name].error),
+            output.estimate(slopes[name].ignoring_errors, slopes[name].ignoring_error),
         ]
         for name in order[:_LISTED]
     ]
@@ -328,19 +329,20 @@ def _compared(
     called, guess = found.called, []
     unit, written = 1.0, output.off
     if isinstance(found, ClassEvaluation):
-        guess = [output.percent(found.majority).removesuffix(" %")]
+        always = "one class" if found.balanced else "most common class"
+        guess = [always, output.percent(found.majority).removesuffix(" %")]
         unit, written = 100.0, output.spread
     names = [re.sub("^ordinary | regression", "", name) for name in called.values()]
-    headings, columns = [""], [[*names, *(["guessing"] if guess else [])]]
+    headings, columns = [""], [[*names, *guess[:1]]]
     for kind, heading in kinds.items():
         scores = (getattr(found.models[name], kind) for name in called)
         headings.append(heading)
-        columns.append([written(s).removesuffix(" %") for s in scores] + guess)
+        columns.append([written(s).removesuffix(" %") for s in scores] + guess[1:])
         if found.gains:
             gains = (getattr(found.gains.get(name), kind, None) for name in called)
             headings.append("difference")
             told = [output.points(g, unit) if g else "" for g in gains]
-            columns.append(told + [""] * len(guess))
+            columns.append(told + [""] * len(guess[1:]))
     return TextTable(headings, [list(row) for row in zip(*columns, strict=True)])
 
 
@@ -348,8 +350,9 @@ def _how_compared(found: ClassEvaluation | NumberEvaluation, noise: NoiseFacts) 
     classes = isinstance(found, ClassEvaluation)
     unit = " in %" if classes else ""
     told = f"{found.measure}{unit}, {found.folds}-fold cross-validation"
-    if found.gains and classes:
-        told += ", beside ordinary SVMs"
+    if isinstance(found, ClassEvaluation) and found.gains:
+        told += ", beside ordinary SVMs" if "ordinary" in found.gains else ""
+        told += " with the same kernel" if len(found.gains) > 2 else ""
     elif found.gains:
         told += "; a difference below 0 is in favour of this model"
     if noise.asked is None:
@@ -364,6 +367,8 @@ def _tell_choice(choice: Choice) -> str:
     made = {"C": choice.C}
     if len(choice.factors) > 1:
         made[choice.unit] = choice.factor
+    if len(choice.gammas) > 1 and choice.gamma is not None:
+        made["γ"] = choice.gamma
     if len(choice.norm_penalties) > 1:
         made["norm penalty"] = choice.norm_penalty
     if len(choice.ramps) > 1 and choice.ramp is not None:
@@ -387,7 +392,7 @@ def _suspect_rows(suspects: Suspects) -> tuple[list[str], list[list]]:
             one.distance,
             one.noises,
         ]
-        for one in suspects.rows or ()
+        for one in suspects.rows
     ]
     return headings, lines
 
@@ -402,6 +407,7 @@ def _first_suspects(suspects: Suspects) -> TextTable:
             return "–"
         return number(value) if isinstance(value, float) else str(value)
 
+    headings[-1] = "in radii"
     rows = [list(map(shown, line[:end])) for line in lines[:_LISTED]]
     texts = tuple(range(1, headings.index("distance")))
     return TextTable(headings[:end], rows, texts)

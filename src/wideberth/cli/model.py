@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from wideberth.cli.errors import UserError
 from wideberth.cli.model_file import MAGIC, Unreadable, dumps, loads
 from wideberth.cli.prepare import Columns
 from wideberth.cli.uncertainty import ErrorColumns
-from wideberth.estimators import RobustLinearSVC
+from wideberth.estimators import RobustKernelSVC, RobustLinearSVC
 from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
@@ -37,6 +38,11 @@ class Model:
     def measured(self) -> bool:
         """Whether it knows rows by their errors and gaps (`--model measured`)."""
         return isinstance(self.pipeline, (MeasuredSVC, MeasuredRegressor))
+
+    @property
+    def curved(self) -> bool:
+        """Whether its boundary is that of a kernel (`--kernel`)."""
+        return getattr(self.pipeline, "curved_", None) is not None
 
     @property
     def gives_verdicts(self) -> bool:
@@ -63,7 +69,8 @@ class Model:
         """The one radius trained with; None where rows had their own, or none."""
         if isinstance(self.pipeline, MeasuredRegressor):
             return None
-        return decider_of(self.pipeline).radius_
+        last: Any = decider_of(self.pipeline)
+        return last.radius_
 
     @property
     def classes(self) -> np.ndarray:
@@ -73,7 +80,7 @@ class Model:
 
 def decider_of(
     pipeline: RobustPipeline | MeasuredSVC,
-) -> RobustLinearSVC | RobustLinearRegressor:
+) -> RobustLinearSVC | RobustKernelSVC | RobustLinearRegressor:
     """The step that decides on a class or a number."""
     whole = pipeline.pipeline_ if isinstance(pipeline, MeasuredSVC) else pipeline
     return whole[-1]

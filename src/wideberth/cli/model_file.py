@@ -254,7 +254,7 @@ _KINDS: dict[str, _Kind] = {
         "misfit_ _centre _scale _beside _categories _effects _population _uncertainty "
         "_measured",
     ),
-    "PreparedNumbers": _estimator(PreparedNumbers, "medians_ scales_"),
+    "PreparedNumbers": _estimator(PreparedNumbers, "medians_ scales_ means_"),
     "StandardScaler": _estimator(
         StandardScaler, "n_samples_seen_ mean_ var_ scale_", ("with_mean", "with_std")
     ),

@@ -13,6 +13,8 @@ import argparse
 import math
 import os
 import re
+import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -197,6 +199,39 @@ class ErrorsGiven:
         return cls(words[0], **given)
 
 
+@dataclass(frozen=True)
+class KernelGiven:
+    """What --kernel says: γ, or several to choose from, and how many landmarks.
+
+    No γ is "scale", and no number of landmarks "auto", as for `RobustKernelSVC`.
+    """
+
+    gammas: tuple[float, ...] = ()
+    landmarks: int | None = None
+
+    @classmethod
+    def read(cls, words: Sequence[str]) -> KernelGiven:
+        """Read `rbf`, or `rbf gamma=0.1,1 landmarks=500`, the last two in any order."""
+        if words[0] != "rbf":
+            raise argparse.ArgumentTypeError(
+                f"{words[0]!r} is not known. Give rbf, and behind it gamma=0.1,1 or "
+                "landmarks=500 if you like."
+            )
+        given: dict[str, Any] = {}
+        for word in words[1:]:
+            key, _, value = word.partition("=")
+            if key == "gamma":
+                given["gammas"] = _numbers(_positive)(value)
+            elif key == "landmarks":
+                given["landmarks"] = _count(value)
+            else:
+                raise argparse.ArgumentTypeError(
+                    f"{word!r} is not known; behind rbf may stand gamma=0.1,1 and "
+                    "landmarks=500."
+                )
+        return cls(**given)
+
+
 #: Keys of --read, and what their values may be.
 _READ_KEYS = {
     "format": f"one of {', '.join(FORMATS)}",
@@ -259,8 +294,8 @@ _HELP = {
     "force": "overwrite files that are there already",
     "json": "print the result as JSON, for programs",
     "debug": "show the traceback of an error",
-    "data": "CSV, TSV, Parquet, Arrow, LIBSVM, .npz or .npy file, or -",
-    "target": "what to predict: a class or a number (LIBSVM: label; .npz: y)",
+    "data": "CSV, TSV, Parquet, Arrow, LIBSVM, .npz, .npy, or -",
+    "target": "class or number to predict (LIBSVM: label; .npz: y)",
     "task": "classify: the target holds classes; regress: numbers (default: numbers "
     "where it holds many different ones)",
     "quantile": "of a number: the share of rows below the prediction (default: 0.5, "
@@ -268,7 +303,7 @@ _HELP = {
     "drop": "leave these out",
     "one_hot": "text: one column of 0 and 1 per category; auto: all text",
     "log": "take logarithms; errors become shares of the value",
-    "limits": "read <0.5 or >100 as an interval with its error; bare: in all",
+    "limits": "<0.5 and >100 are intervals with an error; bare: in all",
     "id": "names the rows where they are listed; no feature",
     "weight_column": "how much each row counts, a factor on C",
     "missing": "rows that lack a number: leave them out (default, up to a tenth of "
@@ -287,6 +322,8 @@ _HELP = {
     "a certain verdict holds (default: 0.95)",
     "standardize": "scale features; noise and model stay in units",
     "C": "price of errors (default: 1); auto: a grid",
+    "kernel": "a curved boundary between classes; then gamma=0.1,1 or landmarks=500 "
+    "in place of rules",
     "prove": "choose C from all values of --C LOW,HIGH, and prove that none has an "
     "error on rows left out that is lower by E",
     "norm_penalty": "price of weights; with --noise linf fewer features have one "
@@ -323,6 +360,7 @@ _HELP = {
     "quick": "a part of the grid, about a minute",
     "repeats": "time every fit N times (1 if --quick, else 3)",
     "jobs": "processes for what is not timed (one per core, at most 4)",
+    "demo out": "folder for table, model and report (default: wideberth-demo)",
     "reproduce out": "folder for the report (default: reproduction)",
 }
 
@@ -330,7 +368,7 @@ _HELP = {
 # -- fields of dataclasses -------------------------------------------------------------
 
 
-def _option(default, group: str, metavar: str = "", **settings) -> Any:
+def _option(default, group: str, metavar: str | tuple = "", **settings) -> Any:
     """A field that is an option; `convert` reads all its words at once."""
     if default is False:
         settings["action"] = "store_true"
@@ -353,6 +391,7 @@ class TableOptions:
         *(Reading(), _RESULTS, "KEY=VALUE"),
         nargs="+", action="extend", convert=Reading.read,
     )  # fmt: skip
+    typed: str = field(default="", compare=False)  # the whole command, for the report
     force: bool = _option(False, _RESULTS)
     json: bool = _option(False, _RESULTS)
     debug: bool = _option(False, _RESULTS)
@@ -411,12 +450,12 @@ class TableOptions:
 #: Options of `fit` that need the whole table in memory.
 _WHOLE = (
     *("report", "standardize", "replicates", "one_hot", "suspects", "id"),
-    *("log", "limits", "prove"),
+    *("log", "limits", "prove", "ramp", "kernel"),
 )
 #: The range of C that is proven where none is given.
 _PROVEN = (0.001, 100.0)
 #: Options that are about classes.
-_ABOUT_CLASSES = ("ramp", "class_weight", "suspects", "score_radius")
+_ABOUT_CLASSES = ("ramp", "class_weight", "suspects", "score_radius", "kernel")
 #: Options that a line through measured numbers has no use for.
 _NO_LINE = (
     *("quantile", "C", "radius", "weight_column", "one_hot", "confidence"),
@@ -426,17 +465,17 @@ _NO_LINE = (
 #: exactly to train, which is settled there.
 _NOT_MEASURED = (
     *("radius_column", "replicates", "noise", "score_radius", "tol", "norm_penalty"),
-    "prove",
+    *("prove", "kernel"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(TableOptions):
-    """Train a linear model that expects its features to be off, and prove how good it
-    is: a classifier, or a regression where the target holds numbers. Every column of
-    DATA is a feature except the target and those named below.
-    Several values with commas between them (--radius, --C, --norm-penalty, --ramp) mean
-    that one of them is chosen by cross-validation.
+    """Train a model that expects its features to be off, and prove how good it is: a
+    classifier, or a regression where the target holds numbers. It is linear unless
+    --kernel bends it. Every column of DATA is a feature except the target and those
+    named below. Several values with commas between them (--radius, --C, gamma=,
+    --norm-penalty, --ramp) mean that one of them is chosen by cross-validation.
     """
 
     command = "fit"
@@ -468,6 +507,9 @@ class FitOptions(TableOptions):
     quantile: float = _option(0.5, _TRAINING, "Q", type=_share)
     standardize: bool = _option(False, _TRAINING)
     C: tuple[float, ...] = _option((1.0,), _TRAINING, "X,…", type=_prices)
+    kernel: KernelGiven | None = _option(  # noqa: RUF009
+        None, _TRAINING, ("rbf", "KEY=VALUE"), nargs="+", convert=KernelGiven.read
+    )
     norm_penalty: tuple[float, ...] = _option(
         (0.0,), _TRAINING, "S,…", type=_numbers(_from_0)
     )
@@ -515,6 +557,8 @@ class FitOptions(TableOptions):
             yield self._about_another_task(option)
         yield from self._mistakes_of_noise()
         yield from self._mistakes_of_proofs()
+        if self.kernel is not None:
+            yield from self._mistakes_of_kernels()
         if self.measured:
             yield from self._mistakes_of_measured()
         if self.memory is not None:
@@ -579,6 +623,23 @@ class FitOptions(TableOptions):
                     f"has no place; leave it out{drop}."
                 )
 
+    def _mistakes_of_kernels(self) -> Iterator[str]:
+        """What is for linear models alone."""
+        reasons = {
+            "norm_penalty": "prices the weights of features, and a curve has none",
+            "ramp": "is for straight boundaries",
+            "prove": "bounds straight boundaries alone; --C auto chooses without it",
+        }
+        for option in self._given(reasons):
+            why = reasons[option.removeprefix("--").replace("-", "_")]
+            yield f"{option} {why}. Leave it out, or --kernel."
+        own = [*self._given(("radius_column", "replicates"))]
+        if own and (self.radius.values or self.score_radius is not None):
+            yield (
+                f"{own[0]} gives rows their radii, and with --kernel no multiples of "
+                "them are chosen or scored. Leave out --radius and --score-radius."
+            )
+
     def _mistakes_of_pieces(self) -> Iterator[str]:
         for option in self._given(_WHOLE):
             yield f"{option} needs the whole table; leave it out, or --memory."
@@ -597,6 +658,11 @@ class FitOptions(TableOptions):
 
     def _about_another_task(self, option: str) -> str:
         """Say that an option does not go with the task."""
+        if option == "--kernel":
+            return (
+                "--kernel is for classes, and a number is predicted. Leave it out; in "
+                "Python a Nystroem step goes before a RobustLinearRegressor."
+            )
         if self.numbers:
             return (
                 f"{option} is about classes, and a number is predicted; leave it out, "
@@ -657,8 +723,13 @@ class FitOptions(TableOptions):
     def chooses(self) -> bool:
         """Whether something is left open."""
         several = (self.radius.values, self.norm_penalty, self.ramp)
-        open_C = self.prove is not None or len(self.C) != 1
+        open_C = self.prove is not None or len(self.C) != 1 or len(self.gammas) > 1
         return open_C or any(len(values) > 1 for values in several)
+
+    @property
+    def gammas(self) -> tuple[float, ...]:
+        """Values of γ of a kernel; none where there is none, or γ is by a rule."""
+        return () if self.kernel is None else self.kernel.gammas
 
     @property
     def one_C(self) -> float:
@@ -729,6 +800,16 @@ class FitOptions(TableOptions):
         """Whether --model measured could take the place of what is asked for."""
         others = (*_NOT_MEASURED, "ramp", "memory")
         return not (any(self._given(others)) or self.radius.std)
+
+    def straight(self) -> Self:
+        """The same for a linear model, whose C is to be chosen."""
+        return replace(self, kernel=None, C=())
+
+    def with_gamma(self, gamma: float | None) -> Self:
+        """The same with this γ of the kernel, if it has one that was chosen."""
+        if self.kernel is None or gamma is None:
+            return self
+        return replace(self, kernel=replace(self.kernel, gammas=(gamma,)))
 
     def ordinary(self, C: float = 1.0, score_radius: float | None = None) -> Self:
         """The same for a model that trusts every value and label, with this C.
@@ -837,6 +918,21 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """Fit a table that comes with wideberth: 3000 galaxies as the Rubin telescope would
+    see them, with an error for every value. It writes the table, the model and the
+    report into a folder, prints the command that you would type, and opens nothing.
+    """
+
+    command = "demo"
+    summary = "fit a bundled table of galaxies, to see what a report looks like"
+    epilog = ""
+
+    out: str = _option("wideberth-demo", "", "DIR")
+    force: bool = _option(False, "")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReproduceOptions:
     """Run the experiments of the screening paper on its data, beside other solvers, and
     write report.html with tables and figures. Started again after an interruption, it
@@ -853,7 +949,10 @@ class ReproduceOptions:
     out: str = _option("reproduction", "", "DIR")
 
 
-_COMMANDS = (FitOptions, PredictOptions, CertifyOptions, ReproduceOptions)
+_COMMANDS = (
+    *(FitOptions, PredictOptions, CertifyOptions),
+    *(DemoOptions, ReproduceOptions),
+)
 
 
 # -- the parser ------------------------------------------------------------------------
@@ -917,6 +1016,9 @@ examples:
     found, unknown = root.parse_known_args(arguments)
     given = vars(found)
     options = given.pop("options")
+    if issubclass(options, TableOptions):
+        words = sys.argv[1:] if arguments is None else arguments
+        given["typed"] = shlex.join(["wideberth", *words])
     parser = parsers[options]
     if unknown:
         parser.refuse(unknown)
@@ -957,6 +1059,8 @@ def _add_command(added, options: Any) -> _Parser:
             shown = f"wideberth {example}" if options is FitOptions else None
             groups[title] = parser.add_argument_group(title, shown)
     for one in fields(options):
+        if one.default is not MISSING and "group" not in one.metadata:
+            continue
         settings = {k: v for k, v in one.metadata.items() if k != "convert"}
         group = groups[settings.pop("group", "")]
         keys = (f"{options.command} {one.name}", f"{family} {one.name}", one.name)

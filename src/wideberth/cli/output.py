@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.result import Choice, FoldMeans, Gain
@@ -232,12 +232,23 @@ def aligned(lines: Iterable[tuple[str, str | TextTable]]) -> str:
     from rich.table import Table as Grid
     from rich.text import Text
 
+    from wideberth.report.page import tails
+
     def columns(table: TextTable) -> Grid:
         inside = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-        for place, heading in enumerate(table.headings):
-            side: Literal["left", "right"] = "left" if place in table.texts else "right"
-            inside.add_column(Text(heading), justify=side, vertical="bottom")
-        for row in table.rows:
+        rows = []
+        cells = zip(table.headings, *table.rows, strict=True)
+        for place, (heading, *column) in enumerate(cells):
+            if place not in table.texts:
+                own = tails(column)
+                end = max(map(len, own), default=0)
+                pairs = zip(column, own, strict=True)
+                column = [text + " " * (end - len(tail)) for text, tail in pairs]
+                width = max(map(len, [heading, *column]))
+                heading, *column = (text.rjust(width) for text in [heading, *column])
+            inside.add_column(Text(heading))
+            rows.append(column)
+        for row in zip(*rows, strict=True):
             inside.add_row(*map(Text, row))
         return inside
 
@@ -331,6 +342,16 @@ def number(value: float) -> str:
     return with_minus(f"{value:.4g}")
 
 
+def interval(low: float, high: float) -> str:
+    """Write the ends of an interval, which may be infinite."""
+    return f"{unbounded(low)} to {unbounded(high)}"
+
+
+def unbounded(value: float) -> str:
+    """Write a measurement that may be infinite."""
+    return number(value).replace("inf", "∞")
+
+
 def with_minus(text: str) -> str:
     """A number with the sign that is as wide as a plus."""
     return text.replace("-", "−")
@@ -356,19 +377,29 @@ def with_error(value: float, error: float, sign: str = "") -> tuple[str, str]:
     return with_minus(f"{rounded:{sign}.{digits}f}"), f"{error:.{digits}f}"
 
 
+def estimate(value: float, error: float, sign: str = "") -> str:
+    """Write a value ± its error."""
+    return " ± ".join(with_error(value, error, sign))
+
+
 def points(gain: Gain, unit: float = 100) -> str:
-    """Write a gain with its standard error, in percentage points or another unit."""
-    return " ± ".join(with_error(unit * gain.mean, unit * gain.error, "+"))
+    """Write a gain with its standard error, in percentage points or another unit.
+
+    Of models that are right on the same rows it is none, and has no error.
+    """
+    if gain.mean == gain.error == 0:
+        return "none"
+    return estimate(unit * gain.mean, unit * gain.error, "+")
 
 
 def spread(means: FoldMeans) -> str:
     """Write the mean of shares over folds with their standard deviation."""
-    return " ± ".join(with_error(100 * means.mean, 100 * means.std)) + " %"
+    return estimate(100 * means.mean, 100 * means.std) + " %"
 
 
 def off(means: FoldMeans) -> str:
     """Write the mean of errors over folds with their standard deviation."""
-    return " ± ".join(with_error(means.mean, means.std))
+    return estimate(means.mean, means.std)
 
 
 def scored(value: float, measure: str) -> str:

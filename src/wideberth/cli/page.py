@@ -9,7 +9,12 @@ from collections.abc import Callable
 from markupsafe import Markup, escape
 
 from wideberth.cli import output
-from wideberth.cli.advice import count_suspects, tell_ending, tell_left_out
+from wideberth.cli.advice import (
+    count_suspects,
+    tell_ending,
+    tell_left_out,
+    tell_radii,
+)
 from wideberth.cli.output import number, percent, whole
 from wideberth.cli.result import (
     Choice,
@@ -57,10 +62,12 @@ def fit_page(result: FitResult) -> str:
         "number": number,
         "percent": percent,
         "whole": whole,
+        "interval": output.interval,
+        "unbounded": output.unbounded,
         "points": output.points,
         "spread": output.spread,
         "off": output.off,
-        "with_error": lambda value, error: " ± ".join(output.with_error(value, error)),
+        "estimate": output.estimate,
         "scored": output.scored,
         "told_proof": output.told_proof,
         "small_share": output.small_share,
@@ -68,6 +75,7 @@ def fit_page(result: FitResult) -> str:
         "tell_left_out": tell_left_out,
         "tell_ending": tell_ending,
         "count_suspects": count_suspects,
+        "tell_radii": lambda gain: tell_radii(gain, result.uncertainty),
         "sentence": lambda text: f"{text[0].upper()}{text[1:]}.",
         "listed": lambda names: listed(names, _SHOWN),
     }
@@ -133,6 +141,11 @@ def _asked(result: FitResult) -> list[tuple[str, str]]:
                 f", in units of {number(model.line.scale)}, the scatter of the target"
             )
         pairs.append(("C, the price of errors", about))
+    if (kernel := model.kernel) is not None:
+        pairs += [
+            ("Kernel", f"RBF, γ = {number(kernel.gamma)} ({kernel.gamma_from})"),
+            ("Landmarks", f"{kernel.landmarks} rows ({kernel.landmarks_from})"),
+        ]
     if model.norm_penalty > 0:
         price = number(model.norm_penalty)
         pairs.append(("Norm penalty, the price of weights", price))
@@ -202,6 +215,7 @@ def _chosen(choice: Choice) -> list[str]:
     if len(choice.factors) > 1:
         chosen.append(f"{choice.unit} {choice.factor:g}")
     others = {
+        "γ": (choice.gamma, choice.gammas),
         "norm penalty": (choice.norm_penalty, choice.norm_penalties),
         "ramp": (choice.ramp, choice.ramps),
     }

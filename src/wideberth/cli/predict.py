@@ -51,8 +51,20 @@ def run(options: PredictOptions) -> int:
                 applied.add_scores(model, scored)
             lines.add(applied.headings, applied.columns)
             applied.count(summary, "predicted")
-        lines.deliver("predictions", summary)
+        lines.deliver("predictions", summary, _in_words(summary))
     return 0
+
+
+def _in_words(summary: dict) -> str:
+    """How many rows have an answer, and what stands beside it."""
+    told = [f"{summary['predicted']} of {counted(summary['rows'], 'row')} predicted"]
+    if (sure := summary["certain"]) is not None:
+        told.append(f"{counted(sure, 'row')} certain")
+    if (share := summary["coverage"]) is not None:
+        told.append(f"low and high enclose {100 * share:g} % of the numbers")
+    elif (radius := summary["radius"]) is not None:
+        told.append(f"low and high: what noise of radius {radius:g} can make of them")
+    return "; ".join(told)
 
 
 def _refuse_other_answers(model: Model, options: PredictOptions) -> None:
@@ -113,7 +125,7 @@ class _Ends:
             )
 
         known = applied.usable & ~np.isnan(radius)
-        low, high = applied.spread(ends, known, 2)
+        low, high = applied.spread(ends, 2, known)
         applied.add_columns({"low": low, "high": high})
 
     def _measured(self, applied: Applied) -> dict[str, list]:
@@ -131,7 +143,7 @@ class _Ends:
             return np.column_stack((spreads, ends, cell, share))
 
         with blamed_on_data():
-            found = applied.spread(said, applied.usable, 5)
+            found = applied.spread(said, 5)
         columns = dict(
             zip(("spread", "low", "high", "remeasure", "share"), found, strict=True)
         )
@@ -155,36 +167,29 @@ class Applied:
     cells: np.ndarray | None = None  # standard errors, for models that give verdicts
     certain: int | None = None  # rows with such a verdict, of models that give them
 
-    def answers(self, method: Callable) -> list:
-        """What a method of the model says of every row; None of those not usable."""
+    def answers(self, method: Callable, width: int = 1) -> list[list]:
+        """Columns of what a method of the model says of usable rows."""
         if self.cells is None:
-            return self._spread(lambda rows: method(self.X[rows]))
+            return self.spread(lambda rows: method(self.X[rows]), width)
         cells = self.cells
-        return self._spread(lambda rows: method(self.X[rows], X_err=cells[rows]))
+        return self.spread(lambda rows: method(self.X[rows], X_err=cells[rows]), width)
 
     def reach(self, certified_radius: Callable) -> list:
         """How far every row may be off, in units of its own set where it has one."""
-        if self.bars is None:
-            return self.answers(certified_radius)
         bars = self.bars
-        return self._spread(
-            lambda rows: certified_radius(self.X[rows], bars.take(rows))
-        )
+        if bars is None:
+            return self.answers(certified_radius)[0]
+        return self.spread(
+            lambda rows: certified_radius(self.X[rows], bars.take(rows)), 1
+        )[0]
 
-    def _spread(self, answer: Callable) -> list:
-        found: list = [None] * self.table.n
-        rows = np.flatnonzero(self.usable)
-        if rows.size:
-            for row, own in zip(rows, answer(rows).tolist(), strict=True):
-                found[row] = own
-        return found
-
-    def spread(self, answer: Callable, rows: np.ndarray, width: int) -> list[list]:
-        """Columns of answers to these rows, a mask; None where there is none."""
+    def spread(self, answer: Callable, width: int, rows=None) -> list[list]:
+        """Columns of answers to usable rows, or to a mask; None where there is none."""
         found: list[list] = [[None] * self.table.n for _ in range(width)]
-        places = np.flatnonzero(rows)
+        places = np.flatnonzero(self.usable if rows is None else rows)
         if places.size:
-            for column, own in zip(found, answer(places).T.tolist(), strict=True):
+            answers = np.reshape(answer(places), (places.size, width))
+            for column, own in zip(found, answers.T.tolist(), strict=True):
                 for place, value in zip(places.tolist(), own, strict=True):
                     column[place] = None if value != value else value
         return found
@@ -196,11 +201,10 @@ class Applied:
 
     def add_scores(self, model: Model, classes: list) -> None:
         """Add the scores of these classes."""
-        none = [None] * len(classes)
-        scores = self.answers(model.pipeline.decision_function)
-        rows = (none if row is None else np.atleast_1d(row).tolist() for row in scores)
-        self.headings += [f"score {label}" for label in classes]
-        self.columns += zip(*rows, strict=True)
+        scores = self.answers(model.pipeline.decision_function, len(classes))
+        self.add_columns(
+            {f"score {c}": own for c, own in zip(classes, scores, strict=True)}
+        )
 
     def judge(self, model: Model, confidence: float | None) -> None:
         """Add the verdicts of a model that gives them; empty of rows not usable."""
@@ -346,10 +350,15 @@ def _applied(
     unanswered: _Unanswered,
 ) -> Applied:
     """Rows of a table with their classes, and verdicts of models that give them."""
-    measured = model.errors is not None or bool(model.columns.logs)
+    dense = model.errors is not None or bool(model.columns.logs) or model.curved
     if model.columns.limits:
         model.columns.fill_limits(table)
-    X = model.columns.encode(table, gaps=model.measured, dense=measured)
+    X = model.columns.encode(table, gaps=model.measured, dense=dense)
+    if model.curved and sp.issparse(X):
+        raise UserError(
+            f"{options.model} goes by distances between rows, and those of "
+            f"{options.data} are sparse; give a table with all its cells."
+        )
     usable = np.ones(table.n, dtype=bool)
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
@@ -383,7 +392,7 @@ def _applied(
     applied = Applied(table, X, usable, [options.id or "row", "prediction"], [])
     applied.columns = [ids if options.id is None else table.texts[options.id]]
     applied.bars, applied.cells = bars if judged else None, standard
-    applied.columns.append(applied.answers(model.pipeline.predict))
+    applied.columns += applied.answers(model.pipeline.predict)
     if model.gives_verdicts:
         with blamed_on_data():
             applied.judge(model, options.confidence)

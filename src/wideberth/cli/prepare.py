@@ -326,8 +326,9 @@ def training_rows(table: Table, options: FitOptions) -> PreparedRows:
             "them in with --missing median, or leave such columns out with --drop."
         )
     kept, categories = np.flatnonzero(keep), _holes(table, columns.categories)
-    measured = options.errors is not None or options.measured or bool(columns.logs)
-    X = columns.encode(table, gaps=options.measured, dense=measured)
+    dense = options.errors is not None or options.measured or bool(columns.logs)
+    dense = dense or options.limits is not None or options.kernel is not None
+    X = columns.encode(table, gaps=options.measured, dense=dense)
     numbers = (hole for name, hole in holes.items() if name not in columns.categories)
     filled = sum(int(hole[keep].sum()) for hole in numbers)
     dropped = int((labelled & ~keep).sum())
@@ -621,9 +622,10 @@ def _truth(text: str) -> bool | None:
 class PreparedNumbers(TransformerMixin, BaseEstimator):
     """Fills in medians and scales to variance 1, but for the last features.
 
-    Those are 0 or 1 for a category, and stay what they are. Nothing is subtracted, so
-    that a CSR matrix stays one. A free intercept makes up for it: the model is the same
-    with b less by ⟨w, mean⟩.
+    Those are 0 or 1 for a category, and stay what they are. Nothing is subtracted
+    unless asked for, so that a CSR matrix stays one. A free intercept makes up for it:
+    the model is the same with b less by ⟨w, mean⟩. A kernel is the same in any case,
+    but the rounding of distances is less about the mean.
 
     Parameters
     ----------
@@ -633,18 +635,23 @@ class PreparedNumbers(TransformerMixin, BaseEstimator):
         Whether missing numbers become the median of their column.
     scale : bool, default=False
         Whether numbers are divided by their standard deviation, once gaps are filled.
+    centre : bool, default=False
+        Whether the mean is subtracted from numbers, of dense rows.
 
     Attributes
     ----------
     medians_, scales_ : arrays of shape (n_features − n_indicators,)
         0 and 1 where nothing is filled in, or scaled because it does not vary; a column
         without values becomes 0, and has no weight.
+    means_ : array of shape (n_features − n_indicators,)
+        What is subtracted, if anything is.
     """
 
-    def __init__(self, n_indicators=0, fill=False, scale=False):
+    def __init__(self, n_indicators=0, fill=False, scale=False, centre=False):
         self.n_indicators = n_indicators
         self.fill = fill
         self.scale = scale
+        self.centre = centre
 
     def fit(self, X, y=None):
         """Learn medians and scales from rows."""
@@ -659,6 +666,8 @@ class PreparedNumbers(TransformerMixin, BaseEstimator):
         if self.scale:
             deviation = np.nanstd(numbers, axis=0)
             self.scales_ = np.where(deviation > 0, deviation, 1.0)
+        if self.centre:
+            self.means_ = numbers.mean(axis=0)
         return self
 
     def transform(self, X):
@@ -666,7 +675,9 @@ class PreparedNumbers(TransformerMixin, BaseEstimator):
         k = len(self.scales_)
         if not sp.issparse(X):
             made = np.array(X, dtype=np.float64)
-            made[:, :k] = self._prepared(made[:, :k], self.medians_, self.scales_)
+            shift = self.means_ if self.centre else None
+            medians, scales = self.medians_, self.scales_
+            made[:, :k] = self._prepared(made[:, :k], medians, scales, shift)
             return made
         rows = sp.csr_array(X, dtype=np.float64)
         data, numbers = rows.data.copy(), np.flatnonzero(rows.indices < k)
@@ -682,7 +693,7 @@ class PreparedNumbers(TransformerMixin, BaseEstimator):
         factors = np.append(1 / self.scales_, np.ones(self.n_indicators))
         return sp.diags_array(factors, format="csr")
 
-    def _prepared(self, values, medians, scales):
+    def _prepared(self, values, medians, scales, shift=None):
         if self.fill:
             values = np.where(np.isnan(values), medians, values)
-        return values / scales
+        return (values if shift is None else values - shift) / scales

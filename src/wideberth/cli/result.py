@@ -185,7 +185,8 @@ class ToldProof:
 class Choice:
     """What cross-validation chose, from what, and the scores at the chosen penalty.
 
-    `scores` has a row for each factor on the radius and a column for each C.
+    `scores` has a row for each factor on the radius and a column for each C. `gamma` is
+    that of a kernel, and None of a straight boundary.
     """
 
     C: float
@@ -201,6 +202,8 @@ class Choice:
     norm_penalties: list[float] | tuple[()] = ()
     ramp: float | None = None
     ramps: list[float] | tuple[()] = ()
+    gamma: float | None = None
+    gammas: list[float] | tuple[()] = ()
     proof: ToldProof | None = None
 
 
@@ -237,10 +240,26 @@ class LineFacts:
 
 
 @dataclass(frozen=True)
+class KernelFacts:
+    """A curved boundary: exp(−γ‖x−x'‖²) at so many rows that serve as landmarks.
+
+    Distances are of features as they are trained on: standardised, or in raw units.
+    Both numbers are as given, chosen, or by a rule.
+    """
+
+    name: str
+    gamma: float
+    gamma_from: str
+    landmarks: int
+    landmarks_from: str
+
+
+@dataclass(frozen=True)
 class ModelFacts:
     """The decision functions in raw units; `left_out` are features without a weight.
 
-    A model of numbers has one, and its facts as a `line`.
+    A model of numbers has one, and its facts as a `line`. Behind a `kernel` features
+    have no weights.
     """
 
     classes: list[str]
@@ -252,6 +271,7 @@ class ModelFacts:
     norm_penalty: float
     ramp: float | None
     line: LineFacts | None = None
+    kernel: KernelFacts | None = None
 
     def effects(self, spread: dict[str, float]) -> dict[str, list[float]]:
         """What one standard deviation of a feature does to each score."""
@@ -390,11 +410,32 @@ class ErrorGains:
 
 @dataclass(frozen=True)
 class TunedC:
-    """C of an ordinary SVM for every fold, judged by `rows` `of` so many."""
+    """C of an ordinary SVM for every fold, judged by `rows` `of` so many.
+
+    `gammas` are those of its kernel, where they were to be chosen.
+    """
 
     Cs: list[float]
     rows: int
     of: int
+    gammas: list[float] | None = None
+
+
+@dataclass(frozen=True)
+class RadiusGain:
+    """How far rows left out may be off and stay right, beside a straight boundary.
+
+    A row counts with its certified radius, and with 0 where it is wrong. `own` and
+    `line` are medians over the rows, `median` is that of the differences, paired over
+    the rows, and from `low` to `high` goes a confidence interval of it.
+    """
+
+    own: float
+    line: float
+    median: float
+    low: float
+    high: float
+    confidence: float
 
 
 @dataclass(frozen=True)
@@ -445,7 +486,9 @@ class ClassEvaluation(Evaluation):
     """How often models name the right class.
 
     `majority` is what always naming the same class achieves. `confusion` counts rows by
-    the class given, and within it by the class predicted.
+    the class given, and within it by the class predicted. `radius_gain` is that of a
+    kernel, `noiseless_curve` how far a kernel trained without noise is ahead of the
+    straight boundary, and `curve_check` how far a quick curve is.
     """
 
     models: dict[str, Accuracies]
@@ -453,10 +496,14 @@ class ClassEvaluation(Evaluation):
     confusion: dict[str, dict[str, int]]
     gains: dict[str, Gains]
     verdicts: dict[str, VerdictAccuracy] | None = None
+    radius_gain: RadiusGain | None = None
+    noiseless_curve: Gain | None = None
+    curve_check: Gain | None = None
 
     kinds = ("accuracy", "certified")
     sign = 1
     rivals: ClassVar = {
+        "line": "straight boundary, C chosen",
         "ordinary": "ordinary SVM, same C",
         "tuned": "ordinary SVM, C tuned",
     }
@@ -511,13 +558,16 @@ class NumberEvaluation(Evaluation):
 class Worth:
     """Whether it paid: a verdict, what else is to be said, and what was found.
 
-    A finding is None where there is nothing to compare.
+    A finding is None where there is nothing to compare. Those of the `curve` are of a
+    kernel beside a straight boundary, the others beside ordinary SVMs.
     """
 
     verdict: str
     detail: str = ""
     as_measured: Finding | None = None
     under_noise: Finding | None = None
+    curve_as_measured: Finding | None = None
+    curve_under_noise: Finding | None = None
 
 
 # -- single rows -----------------------------------------------------------------------
@@ -606,11 +656,11 @@ class Suspect:
 
 @dataclass(frozen=True)
 class Suspects:
-    """The most doubtful labels first; None of data in pieces, which keeps no rows."""
+    """The most doubtful labels first."""
 
     id: str | None
-    found: int | None
-    rows: list[Suspect] | None
+    found: int
+    rows: list[Suspect]
 
 
 # -- all of it -------------------------------------------------------------------------

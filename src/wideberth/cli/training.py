@@ -17,6 +17,7 @@ from wideberth.cli.prepare import PreparedNumbers
 from wideberth.cli.result import Choice, ToldProof
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import (
+    RobustKernelSVC,
     RobustLinearRegressor,
     RobustLinearRegressorCV,
     RobustLinearSVC,
@@ -29,11 +30,14 @@ from wideberth.estimators.pipeline import (
     make_robust_pipeline,
 )
 from wideberth.estimators.proving import ProvenChoice
-from wideberth.estimators.scoring import robust_scorer
+from wideberth.estimators.scoring import BALANCED, robust_scorer
 from wideberth.noise import ErrorBars
 
 #: Number of values of C that --C auto chooses from.
 POINTS = 12
+#: Values of C that --C auto chooses from behind a kernel, whose features have a length
+#: of 1 at most, so that none is needed beyond (a choice).
+KERNEL_CS = tuple(10 ** (k / 2) for k in range(-4, 7))
 #: Number of folds to choose by where --folds asks for none.
 FOLDS = 5
 #: Said where there is nothing to choose by.
@@ -45,6 +49,8 @@ RADII = 61
 def _steps(options: FitOptions, given: Uncertainty, X) -> list:
     """What is done to the rows before they reach the model."""
     fill, scale = options.missing == "median", options.standardize
+    if options.kernel is not None:
+        return [PreparedNumbers(given.n_indicators, fill, scale, centre=True)]
     if beside := given.n_indicators:
         return [PreparedNumbers(beside, fill, scale)] if fill or scale else []
     steps: list = []
@@ -77,6 +83,8 @@ def fit_model(
 
     Returns the model, how it was chosen, and what the solver had to say.
     """
+    if options.kernel is not None:
+        return _fit_curved(options, given, X, y, radius, bars, weights, steering)
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         choice, C, penalty = None, options.one_C, options.norm_penalty[0]
@@ -105,13 +113,111 @@ def fit_model(
         if y is None:
             model = RobustPipeline.around(last.fit(X))
         else:
-            model = make_robust_pipeline(*_steps(options, given, X), last)
-            own: dict[str, Any] = {"radius": radius if each else None, "X_err": bars}
-            own["sample_weight"] = weights
-            own = {name: value for name, value in own.items() if value is not None}
-            model.fit(X, y, **{f"{model.steps[-1][0]}__{n}": v for n, v in own.items()})
-    notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-    return model, choice, notes
+            own = radius if each else None
+            model = _trained(_steps(options, given, X), last, X, y, own, bars, weights)
+    return model, choice, _notes(caught)
+
+
+def _trained(steps: list, last, X, y, radius, bars, weights) -> RobustPipeline:
+    """A pipeline fitted to rows, with what is known of each of them."""
+    model = make_robust_pipeline(*steps, last)
+    own = {"radius": radius, "X_err": bars, "sample_weight": weights}
+    name = model.steps[-1][0]
+    own = {f"{name}__{n}": value for n, value in own.items() if value is not None}
+    return model.fit(X, y, **own)
+
+
+def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
+    return [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+
+
+def _fit_curved(
+    options: FitOptions, given: Uncertainty, X, y, radius, bars, weights, steering
+) -> tuple[RobustPipeline, Choice | None, list[str]]:
+    """The same behind a kernel, whose machines choose C, γ and radius themselves."""
+    if sp.issparse(X):
+        raise UserError(
+            "--kernel goes by distances between rows, and these are sparse. Leave it "
+            "out, or give a table with all its cells (CSV, Parquet)."
+        )
+    splitter = folds_of(options, y, options.folds or FOLDS)
+    if options.chooses and splitter is None:
+        raise UserError(FEW_ROWS)
+    each, factors = np.ndim(radius) > 0, list(given.factors if np.any(radius) else [])
+    last = kernel_machine(options, given, **steering)
+    last.cv = splitter if options.chooses else None
+    last.radius = None if each else [factor * radius for factor in factors] or 0.0
+    with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        own = radius if each else None
+        model = _trained(_steps(options, given, X), last, X, y, own, bars, weights)
+    last = model[-1]
+    choice = None
+    if last.cv_scores_ is not None:
+        choice = _chosen_curve(options, given, last, factors or [1.0])
+    last.C, last.radius = last.C_, last.radius_ if not each else None
+    if options.gammas:
+        last.gamma = last.gamma_
+    last.cv = last.scoring = None  # what only chose is no part of a model file
+    return model, choice, _notes(caught)
+
+
+def kernel_machine(
+    options: FitOptions, given: Uncertainty, Cs=None, **steering
+) -> RobustKernelSVC:
+    """As the options say it, with lists of what is to be chosen."""
+    kernel = options.kernel
+    assert kernel is not None
+    balanced = options.class_weight == "balanced"
+    scoring: Any = BALANCED if balanced else None
+    if options.score_radius is not None:
+        scoring = robust_scorer(options.score_radius, balanced=balanced)
+    return RobustKernelSVC(
+        list(Cs or options.C or KERNEL_CS),
+        0.0,
+        gamma=list(kernel.gammas) or "scale",
+        n_components=kernel.landmarks or "auto",
+        noise=given.noise,
+        error_shape=options.error_shape,
+        class_weight=options.class_weight,
+        scoring=scoring,
+        tol=options.tol,
+        solver_options={"random_state": options.seed, **steering},
+    )
+
+
+def fit_search(
+    options: FitOptions, given: Uncertainty, X, y, bars, weights, cv, Cs
+) -> RobustKernelSVC:
+    """A kernel machine without noise that has scored these C, and γ, in folds."""
+    search = kernel_machine(options, given, Cs)
+    search.cv = cv
+    return _trained(_steps(options, given, X), search, X, y, None, bars, weights)[-1]
+
+
+def _chosen_curve(
+    options: FitOptions,
+    given: Uncertainty,
+    last: RobustKernelSVC,
+    factors: list[float],
+) -> Choice:
+    """What a kernel machine chose, as it is told."""
+    each = np.asarray(last.cv_scores_)
+    scores = each.mean(axis=-1)
+    best = np.unravel_index(int(np.nanargmax(scores)), scores.shape)
+    return Choice(
+        C=last.C_,
+        factor=factors[best[2]],
+        score=float(scores[best]),
+        Cs=list(last.C),
+        factors=factors,
+        scores=scores[:, best[1]].T.tolist(),
+        folds=each.shape[-1],
+        measure=measure(options),
+        unit="radius" if given.unit_radius else "radius ×",
+        gamma=last.gamma_,
+        gammas=list(options.gammas),
+    )
 
 
 def _choose(

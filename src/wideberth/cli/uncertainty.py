@@ -190,6 +190,7 @@ def find_error_columns(
     if is_file(pattern):
         own = {name: [name] for name in names if name not in aside}
         return replace(made, columns=own, file=pattern), (), ()
+    _refuse_repeated(pattern, names)
     pairs = columns_by_name(pattern, names)
     pairs = {k: own for k, own in pairs.items() if aside.isdisjoint(own)}
     found = {k: own for k, own in pairs.items() if k not in aside}
@@ -214,6 +215,18 @@ def find_error_columns(
             f"{pattern} box."
         )
     return made, tuple(unused), of_target
+
+
+def _refuse_repeated(pattern: str, names: Sequence[str]) -> None:
+    """Refuse errors of a name that several columns have, which were numbered."""
+    first = [name.removesuffix(".1") for name in names if name.endswith(".1")]
+    repeated = [name for name in first if name not in names]
+    found = columns_by_name(pattern, [*names, *repeated]) if repeated else {}
+    for name in [name for name in repeated if name in found]:
+        raise UserError(
+            f"{listed(found[name])} may be the error of any column called "
+            f"{quoted(name)}; give these columns names of their own."
+        )
 
 
 def errors_to_apply(
@@ -298,13 +311,20 @@ def tell_columns(errors: ErrorColumns, exact: Sequence[str]) -> tuple[str, str]:
     return where, f"; exact {which.format(listed(exact))}" if exact else ""
 
 
-def _refuse_bad_errors(errors: ErrorColumns, held: Table, rows) -> None:
-    """List values whose errors are absent or no errors, with counts, by column."""
+def _refuse_bad_errors(
+    errors: ErrorColumns, held: Table, table: Table, rows: PreparedRows
+) -> None:
+    """List values whose errors are absent or no errors, with counts, by column.
+
+    Limits of detection need none: their intervals say it.
+    """
     told = []
     for feature, own in errors.columns.items():
         j = rows.columns.numeric.index(feature)
         known = np.zeros(held.n, dtype=bool)
         known[rows.kept] = ~np.isnan(rows.X[:, j])
+        if feature in table.bounds:
+            known &= np.isnan(table.bounds[feature][0])
         for name in own:
             column = held.numbers[name]
             signed = name != own[-1] and not np.any(column > 0)
@@ -344,7 +364,7 @@ def training_cells(
     held = errors.holder(table, options.read)
     if errors.missing is None:
         with located(errors.file) if errors.file else nullcontext():
-            _refuse_bad_errors(errors, held, rows)
+            _refuse_bad_errors(errors, held, table, rows)
     cells = tuple(side[rows.kept] for side in errors.cells(held, table, columns))
     middle, usual = errors.standard(cells), {}
     if errors.missing == "drop":

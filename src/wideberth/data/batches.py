@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import UserDict
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +17,6 @@ from wideberth.noise.reading import read_errors
 from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.merge import Grouping, join
-from wideberth.problem.ramp import Beyond
 from wideberth.problem.rows import as_rows
 from wideberth.solvers.batches import (
     Answer,
@@ -43,19 +41,12 @@ class Chunks(Batches):
             self.sets = read_errors(none, terms.error_shape, none.shape)
         self.penalty = norm_penalty
         self.sets.penalty(norm_penalty, self.d)  # or a refusal
-        self.beyond: Beyond | None = None
         self.checked = False  # whether all rows were, by a first read
         self._targets: list[Problem] = []
 
-    def without(self, beyond: Beyond | None) -> Chunks:
-        """The same without the rows that the ramp leaves out."""
-        chunks = copy(self)
-        chunks.beyond = beyond
-        return chunks
-
     def ask(self, question):
         """Put a question to the problem on the rows of each chunk."""
-        asked = _Asked(self.terms, question, self.beyond, not self.checked)
+        asked = _Asked(self.terms, question, not self.checked)
         first, counts = isinstance(question, FirstPass), np.zeros(2, dtype=int)
         for answer in self.source.map(asked):
             if first:
@@ -121,7 +112,6 @@ class _Asked:
 
     terms: Terms
     question: Any
-    beyond: Beyond | None = None
     check: bool = False  # whether the data is read for the first time
 
     def __call__(self, chunk: Samples):
@@ -136,8 +126,6 @@ class _Asked:
             problem = problem.hinges(tilt)
             if not isinstance(self.question, Gather):  # it asks of rows one by one
                 problem = replace(problem, folded=None)
-        if self.beyond is not None:
-            problem = self.beyond.rest(problem)
         return self.question(chunk.number, problem)
 
     def part(self, number: int) -> _Asked:

@@ -11,7 +11,7 @@ _LONGEST = 60
 
 
 class DataError(ValueError):
-    """Something in the data is not as it must be; the message says where."""
+    """The data cannot be used; the message says where and why."""
 
 
 def quoted(text: object) -> str:

@@ -94,29 +94,29 @@ def open_data(
     Parameters
     ----------
     X : path, array, Dask collection, iterable or function
-        A .npy file; a Parquet, Arrow, Feather, CSV or TSV file, or a folder of them;
-        a LIBSVM file; an array of another library, such as PyTorch or CuPy; a Dask
-        array or frame; or whatever yields (X, y), (X, y, weight), (X, y, weight,
-        radius) or (X, y, weight, radius, X_err) from the start each time it is iterated
-        or called; weight and radius may be None.
+        A .npy file; a Parquet, Arrow, Feather, CSV or TSV file, or a folder of them; a
+        LIBSVM file; an array of another library, such as PyTorch or CuPy; a Dask array
+        or frame; or an iterable or function that yields (X, y), (X, y, weight), (X, y,
+        weight, radius) or (X, y, weight, radius, X_err) from the beginning each time;
+        weight and radius may be None.
     y, sample_weight, radius : optional
-        One value per row of X, which rows to predict need not have: an array or
-        another .npy file beside a .npy file; the name of a column of a table; an array
-        or frame like X beside an array. LIBSVM files and iterables bring their own
-        labels.
+        One value per row of X (not needed to predict): for a .npy file an array or
+        another .npy file; for a table the name of a column; for an array an array or
+        frame like X. LIBSVM files and iterables contain their labels.
     X_err : optional
-        Error bars: of a table, or a Dask frame, a dict of feature to error column, to a
-        pair (down, up) of them or to None, whose features are all that is read; beside
-        a .npy file, an array or another .npy file of the same shape, or
-        a pair of them; beside a Dask array, one of the same blocks; beside an array of
-        another library, one of the same shape. Dask takes no pairs.
+        Error bars. For a table or a Dask frame: a dict of feature to error column, to a
+        pair (down, up) of columns, or to None; only its features are read. For a .npy
+        file: an array or another .npy file of the same shape, or a pair of them. For a
+        Dask array: one with the same blocks. For an array of another library: one of
+        the same shape. Pairs are not supported for Dask.
     memory : int or str, optional
-        Bytes that the process may hold, such as "2GB", what it holds already included;
-        by default a quarter of the memory that it leaves of the machine's is used
-        besides. Data on disk may be any size.
+        Memory that the whole process may hold, such as "2GB". By default it may take a
+        quarter of the free memory of the machine in addition. Data on disk may be
+        larger.
     columns : list of str, optional
-        Columns of a table to use as features; by default all others, which the `repr`
-        of what is returned, its `names` and a message of the logger "wideberth" list.
+        Columns of a table to use as features; by default all that have no other role.
+        The `repr` and the `names` of the result list them, and so does a message of the
+        logger "wideberth".
 
     Returns
     -------

@@ -44,12 +44,12 @@ Checksum = tuple[Any, ...]
 class Samples:
     """Some rows with what belongs to each: label, weight, radius, errors.
 
-    The rows are in memory: all that there are, some of them (`take`), or one chunk of
-    data that is read in pieces. What is None is not known or not needed. A radius may
-    be one number for all rows. `errors` has no table, one, or two of lower and upper
-    errors; a table has the shape of X, or is one covariance matrix for each row. Sets
-    that were read from such tables, `ErrorBars`, may stand in their place.
-    `number` says which of the chunks this is, and `origin` where it comes from.
+    The rows are in memory: all rows, some of them (`take`), or one chunk. None means
+    not known or not needed. The radius may be one number for all rows. `errors` has no
+    table, one, or two of lower and upper errors; a table has the shape of X, or is one
+    covariance matrix for each row. Sets that were read from such tables, `ErrorBars`,
+    may stand in their place. `number` says which of the chunks this is, and `origin`
+    where it comes from.
     """
 
     X: Any
@@ -131,12 +131,11 @@ def _crc(part) -> Checksum:
 
 @dataclass(frozen=True)
 class Classes:
-    """One class against the rest: labels of any kind, numbers per class."""
+    """One class against the rest: labels of any kind, weights per class."""
 
     labels: np.ndarray
     positive: int
     weights: np.ndarray | None = None
-    radii: np.ndarray | None = None
     #: Whether all labels were read, so that no other one can come.
     complete: bool = True
 
@@ -166,7 +165,7 @@ class Classes:
         return None if signs else cls(labels, 1, complete=False)
 
     def read(self, chunk: Samples) -> Samples:
-        """The chunk with labels −1 and +1, weights and radii by class applied."""
+        """The chunk with labels −1 and +1, and weights by class applied."""
         chunk = replace(chunk, y=_one_per_row(chunk))
         xp, beside = namespace(chunk.y), chunk.y
         masks = [chunk.y == label for label in self.labels.tolist()]
@@ -191,8 +190,7 @@ class Classes:
         if self.weights is not None:
             factor = by_class(self.weights)
             weight = factor if weight is None else factor * weight
-        radius = chunk.radius if self.radii is None else by_class(self.radii)
-        return replace(chunk, y=by_class(signs), weight=weight, radius=radius)
+        return replace(chunk, y=by_class(signs), weight=weight)
 
 
 @dataclass(frozen=True)

@@ -57,9 +57,9 @@ _DASK = "X, a Dask collection"
 class Source(ABC):
     """Rows that can be read again and again, chunk by chunk.
 
-    Every read must find the same rows, or answers about different data would be put
-    together as one proof. Rows in files are recognised by size and time of change of
-    the files, everything else by a checksum of every chunk.
+    Every pass must find the same rows, because a certificate combines results of
+    several passes. Changed files are detected by their size and modification time,
+    other changed data by a checksum of every chunk.
     """
 
     #: Rows, where that is known before the first read, and features.

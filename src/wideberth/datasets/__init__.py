@@ -34,11 +34,12 @@ def load_spambase() -> tuple[np.ndarray, np.ndarray]:
 
 
 def load_galaxies():
-    """Galaxies as the Rubin telescope would measure them (10 225×6), with their errors.
+    """Simulated galaxies of the Rubin telescope (10 225×6), with standard errors.
 
-    Six magnitudes of each, u, g, r, i, z and y, a standard error for every cell, and
-    NaN where a galaxy was too faint to be seen. The task is to tell those that are far
-    away: redshift above the median is +1. Rows are in no random order; shuffle them.
+    Each galaxy has six magnitudes, u, g, r, i, z and y, with a standard error for every
+    cell, and NaN if it is too faint to be seen. The task is to find far galaxies: the
+    class is +1 if the redshift is above the median. Rows are not in random order;
+    shuffle them.
 
     Simulated photometry of the LSST DC2 sample as shipped in the package pz-rail-base
     2.0.11 (MIT licence), rounded to a thousandth of a magnitude, and errors to a tenth

@@ -44,7 +44,6 @@ from wideberth import certify
 from wideberth.data.samples import Samples
 from wideberth.estimators.linear import Judged
 from wideberth.estimators.moves import dense
-from wideberth.estimators.training import radii_of
 from wideberth.noise import Correlated, Covariances, ErrorBars, Shape
 from wideberth.noise.reading import errors_beside
 from wideberth.noise.sets import Sets
@@ -239,9 +238,9 @@ class CurvedFront:
     radius: object  # as stated, in units of the noise; None for one per sample
     error_shape: str | None  # of the error bars trained with
 
-    def trained_radius(self, radius, y, sets: Sets, n: int):
+    def trained_radius(self, radius, sets: Sets, n: int):
         """Radii on the features, for radii stated in raw units."""
-        radii = check_per_sample(radii_of(radius, y), n, "radius")
+        radii = check_per_sample(radius, n, "radius")
         moved = self.curve.modulus(radii * self.curve.extents(sets, self.linear))
         return float(moved[0]) if np.all(moved == moved[0]) else moved
 
@@ -276,12 +275,12 @@ class CurvedChunks:
     step: Nystroem
     front: CurvedFront
     sets: Shape | None  # None where chunks bring errors
-    radius: float | dict | None  # None where chunks bring radii
+    radius: float | None  # None where chunks bring radii
 
     @property
     def varies(self) -> bool:
         """Whether rows have radii of their own."""
-        return self.sets is None or self.radius is None or isinstance(self.radius, dict)
+        return self.sets is None or self.radius is None
 
     def __call__(self, chunk: Samples) -> Samples:
         """The features of the rows of a chunk."""
@@ -293,7 +292,7 @@ class CurvedChunks:
             if sets is None:
                 assert self.front.error_shape is not None
                 sets = errors_beside(X, chunk.X_err, self.front.error_shape)
-            size = self.front.trained_radius(radius, host(chunk.y), sets, chunk.n)
+            size = self.front.trained_radius(radius, sets, chunk.n)
             radius = np.full(chunk.n, size)
         return replace(chunk, X=features(self.step, X), radius=radius, errors=())
 
@@ -307,7 +306,7 @@ class JudgedCurve(Judged):
     rows: np.ndarray  # in front of the kernel
     blur: np.ndarray | float  # how far rounding may have moved each of them
 
-    def radii(self, y, radius, X_err):
+    def radii(self, radius, X_err):
         """How far samples may be off, in raw units."""
         if radius is None and X_err is not None and self.front.error_shape is None:
             radius = 1.0
@@ -318,7 +317,7 @@ class JudgedCurve(Judged):
                 "radius must be given: this model was trained with one radius per "
                 "sample, and it does not know those of these samples."
             )
-        return radii_of(radius, y)
+        return radius
 
     def _extents(self):
         return self.front.curve.extents(self.noise, self.front.linear)
@@ -414,6 +413,19 @@ class JudgedCurve(Judged):
         moved = self._moved(radii) * (1 + 1e-12)
         return np.all(lead > self.front.curve.fall(moved[:, None], known), axis=1)
 
+    def first_moves(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The class that is nearest, and what small noise does to its lead by feature.
+
+        That is ∂_j(f_k − f_p)(x)·δ_j, for the move δ of size 1 with the largest sum.
+        """
+        rival, weights = self._rivals(labels)
+        curve, linear = self.front.curve, self.front.linear
+        pull = np.empty((len(labels), linear.shape[1]))
+        for i, v in enumerate(weights):
+            slope = linear.T @ curve.gradient(v, self.rows[i])
+            pull[i] = slope * certify.worst_moves(self.noise, np.array([i]), slope)[0]
+        return rival, pull
+
     def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
         """A move of each sample that favours some wrong class, found by search.
 
@@ -421,16 +433,20 @@ class JudgedCurve(Judged):
         step is kept. A move that hurts more may exist: `certified_radius` bounds all.
         """
         radii = check_per_sample(radii, len(labels), "radius")
-        _, coef = certify.every_class(self.values, self.coef)
-        lead, known = self._leads(labels)
-        lead = np.divide(lead, known.norm, where=known.norm > 0, out=lead)
-        rival = lead.argmin(axis=1)
-        weights = (coef[rival] - coef[labels]) @ self.front.curve.matrix
+        _, weights = self._rivals(labels)
         moves = [
             self._search(i, v, radius)
             for i, (v, radius) in enumerate(zip(weights, radii, strict=True))
         ]
         return np.array(moves).reshape(len(labels), self.front.linear.shape[1])
+
+    def _rivals(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The class that is nearest to each sample, and the weights of its lead."""
+        _, coef = certify.every_class(self.values, self.coef)
+        lead, known = self._leads(labels)
+        lead = np.divide(lead, known.norm, where=known.norm > 0, out=lead)
+        rival = lead.argmin(axis=1)
+        return rival, (coef[rival] - coef[labels]) @ self.front.curve.matrix
 
     def _search(self, i: int, v: np.ndarray, radius: float) -> np.ndarray:
         """The best move found for one sample, of weights v on the landmarks."""

@@ -48,9 +48,9 @@ from wideberth.estimators.training import (
     TrainingRows,
     TrainingTargets,
     read_measured,
-    scaled_radius,
     stated_noise,
     statement_of,
+    times,
     unknown_classes,
 )
 from wideberth.problem.changes import build_problem
@@ -71,7 +71,7 @@ class Search(LinearModel):
     ramps: Sequence[float | None] | None = None
 
     def fit(self, X, y, sample_weight=None, *, radius=None, X_err=None, **params):
-        """Choose C, radius and norm penalty, and train the model of the choice.
+        """Choose C, radius and norm penalty, and train the chosen model.
 
         Parameters
         ----------
@@ -80,11 +80,11 @@ class Search(LinearModel):
         y : array of shape (n_samples,)
             Labels of any kind, or numbers to predict.
         sample_weight : array of shape (n_samples,), optional
-            Factors on C, in every fold. Scores are weighted only where metadata
-            routing asks for it.
-        radius : float, dict or array of shape (n_samples,), optional
-            Sizes that the parameter `radii` multiplies: sample i has radii[k]·radius_i,
-            in training and under the radius of `robust_scorer`.
+            Factors on C, in every fold. Scores are weighted only if metadata routing
+            requests it.
+        radius : float or array of shape (n_samples,), optional
+            Factors on the parameter `radii`: sample i has the radius radii[k]·radius_i,
+            in training and in `robust_scorer`.
         X_err : error bars, optional
             As for `RobustLinearSVC.fit`. The parameter `radii` multiplies them, and
             every fold has those of its samples. A scorer that asks for `X_err` gets
@@ -212,7 +212,7 @@ class Search(LinearModel):
         model.norm_penalty = self.norm_penalty_
         if self.ramp_ > -np.inf:
             model.ramp = self.ramp_
-        radius = scaled_radius(data.radius, self.radius_)
+        radius = times(data.radius, self.radius_)
         notes = model._fit(data.X, data.y, data.weight, radius, data.bars)
         self.best_estimator_ = model
         for name, value in vars(model).items():
@@ -267,65 +267,64 @@ class Search(LinearModel):
 
 
 class RobustLinearSVCCV(LinearClassifier, Search):
-    """Robust linear SVM with C, radius and norm penalty chosen by cross-validation.
+    """Robust linear SVM; cross-validation chooses C, radius and norm penalty.
 
-    Trains along warm-started paths in every fold, scores every model on the part left
-    out, and fits the chosen one to all data.
+    In every fold it trains a model for each combination, each starting from its
+    neighbours. It scores them on the rows left out, and fits the best combination to
+    all data.
 
     Parameters
     ----------
     Cs : int or array, default=30
-        How many values of C, spaced as by `wideberth.path` on all data, or the values;
-        with `prove` the range (low, high).
+        Number of values of C (spaced as by `wideberth.path` on all data), or the
+        values; with `prove` the range (low, high).
     radii : array, default=None
-        Radii to choose from: factors on the scales of `noise`, or on the `radius` or
-        the errors `X_err` given to `fit`, where there are any. None is the one that
-        `RobustLinearSVC(radius=None)` takes: 1 with any of those, 0 for a norm without
-        scales and behind `TrueFeatures`.
+        Radii to choose from: factors on the scales of `noise`, or on `radius` or
+        `X_err` if `fit` gets them. None is the default radius of `RobustLinearSVC`: 1
+        with any of these, 0 for a norm without scales and after `TrueFeatures`.
     norm_penalties : array, default=None
-        Values of `norm_penalty` to choose from, beside C and radius; None is 0 alone.
+        Values of `norm_penalty` to choose from; None is only 0.
     ramps : list of float or None, default=None
-        Values of `ramp` to choose from, where None and −∞ are the hinge loss. Instead
-        of a list, None is the hinge loss alone.
+        Values of `ramp` to choose from; in the list None and −∞ are the hinge loss.
+        Without a list only the hinge loss is used.
     noise, error_shape, fit_intercept, class_weight
         As in `RobustLinearSVC`.
     cv : int, splitter or iterable, default=None
         As in `GridSearchCV`; None is five stratified folds.
     scoring : str or callable, default=None
         As in `GridSearchCV`; None is accuracy. `wideberth.robust_scorer(0.1)` chooses
-        the model that is best when every sample is off by 0.1. Its radius is a factor
-        on the `radius` or the errors given to `fit`, where there are any.
+        the model with the highest accuracy under the worst errors of size 0.1. Its
+        radius is a factor on `radius` or `X_err` if `fit` gets them.
     tol : float, default=1e-4
         As in `RobustLinearSVC`, for every model.
     n_jobs : int, default=None
-        Folds worked on at a time, in processes; with `prove` in threads.
+        Number of folds trained in parallel, in processes; with `prove` in threads.
     prove : float, default=None
-        Choose C from all values of the range `Cs`, so that it is proven that none of
-        them has a cross-validated error, one minus the score, that is lower by more
-        than this: see `choice_`. For accuracy, balanced accuracy and `robust_scorer`.
+        Choose C from all values of the range `Cs`, and prove that no value has a
+        cross-validated error (one minus the score) that is lower by more than this: see
+        `choice_`. For accuracy, balanced accuracy and `robust_scorer`.
     solver_options : dict, default=None
-        What is seldom needed: "solver", "screening", "max_iter", "intercept_penalty"
-        and "random_state" as in `RobustLinearSVC`, for every model; "starts" for the
-        chosen model, since those of the folds start from each other; "refit", whether
-        to fit the chosen model to all data (True); "verbose", to print a line for every
-        fold; with `prove` "max_points", the most values of C that are solved for each
-        radius (1000).
+        Options that are seldom needed: "solver", "screening", "max_iter",
+        "intercept_penalty" and "random_state" as in `RobustLinearSVC`, for every model;
+        "starts" for the chosen model, since those of the folds start from each other;
+        "refit", whether to fit the chosen model to all data (True); "verbose", to print
+        a line for every fold; with `prove` "max_points", the most values of C that are
+        solved for each radius (1000).
 
     Attributes
     ----------
     C_, radius_, norm_penalty_, ramp_ : float
-        The choice; `radius_` is a factor on the `radius` or the errors given to `fit`,
-        where there are any.
-        What `robust_score` and `worst_case` go by is `best_estimator_.radius_`.
+        The chosen values. `radius_` is a factor on `radius` or `X_err` if `fit` got
+        them; `robust_score` and `worst_case` use `best_estimator_.radius_`.
     best_index_ : int
-        Where it is in `cv_results_`.
+        Index of the chosen values in `cv_results_`.
     best_score_ : float
-        Its mean score.
+        Mean score of the chosen values.
     best_params_ : dict
-        "C" and "radius", and "norm_penalty" and "ramp" where these are chosen from.
+        "C" and "radius", and "norm_penalty" and "ramp" if there are several values.
     best_estimator_ : RobustLinearSVC
-        Fitted to all data; its attributes (`coef_`, `intercept_`, `dual_gap_`, …) are
-        here too.
+        The chosen model, fitted to all data. Its attributes (`coef_`, `intercept_`,
+        `dual_gap_`, …) are attributes of the search, too.
     cv_results_ : dict of arrays
         As in `GridSearchCV`; one candidate per C, ramp, norm penalty and radius, radii
         fastest.
@@ -355,15 +354,17 @@ class RobustLinearSVCCV(LinearClassifier, Search):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
     >>> from wideberth import RobustLinearSVCCV, robust_scorer
-    >>> X, y = load_iris(return_X_y=True)
-    >>> under_noise = robust_scorer(0.1)
-    >>> search = RobustLinearSVCCV([0.1, 1, 10], [0, 0.1], scoring=under_noise)
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
+    >>> under_noise = robust_scorer(0.5)
+    >>> search = RobustLinearSVCCV([1, 10], [0, 0.5], scoring=under_noise)
     >>> search.fit(X, y).radius_
-    0.1
+    0.5
 
-    Nothing between two values of C is missed:
+    Choose C from all values of a range, with a proof:
 
     >>> search = RobustLinearSVCCV((0.01, 10.0), prove=0.02).fit(X, y)
     >>> search.choice_.proven, search.choice_.lower_bound >= search.choice_.error - 0.02
@@ -410,7 +411,7 @@ class RobustLinearSVCCV(LinearClassifier, Search):
         how = {"bars": bars, "class_weight": self.class_weight}
         data = TrainingRows.of(X, y, sample_weight, radius, **how)
         self.classes_ = data.classes
-        return data, unknown_classes(self.class_weight, radius, data.labels)
+        return data, unknown_classes(self.class_weight, data.labels)
 
     def _scores(self, paths, part, rest, params):
         return classifier_scores(self, paths, part, rest, params)
@@ -418,29 +419,30 @@ class RobustLinearSVCCV(LinearClassifier, Search):
     def _scorer(self):
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
         radius = scorer.radius if isinstance(scorer, RobustScorer) else None
-        if radius is not None and not isinstance(radius, dict):
+        if radius is not None:
             check_number(radius, "the radius of robust_scorer")
         return scorer
 
 
 class RobustLinearRegressorCV(LinearRegressor, Search):
-    """Robust quantile regression with C, radius and norm penalty by cross-validation.
+    """Robust quantile regression; cross-validation chooses C, radius, norm penalty.
 
-    Trains along warm-started paths in every fold, scores every model on the part left
-    out by the pinball loss, and fits the chosen one to all data.
+    In every fold it trains a model for each combination, each starting from its
+    neighbours. It scores them on the rows left out by the pinball loss, and fits the
+    best combination to all data.
 
     Parameters
     ----------
     quantile : float, default=0.5
         τ, as in `RobustLinearRegressor`.
     Cs : int or array, default=30
-        How many values of C, spaced as by `wideberth.path`, or the values; with `prove`
-        the range (low, high).
+        Number of values of C (spaced as by `wideberth.path`), or the values; with
+        `prove` the range (low, high).
     radii : array, default=None
-        Radii to choose from, as in `RobustLinearSVCCV`. None is the one that
-        `RobustLinearRegressor(radius=None)` takes.
+        Radii to choose from, as in `RobustLinearSVCCV`. None is the default radius of
+        `RobustLinearRegressor`.
     norm_penalties : array, default=None
-        Values of `norm_penalty` to choose from; None is 0 alone.
+        Values of `norm_penalty` to choose from; None is only 0.
     noise, error_shape, fit_intercept
         As in `RobustLinearRegressor`.
     cv : int, splitter or iterable, default=None
@@ -450,7 +452,7 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
     tol : float, default=1e-4
         As in `RobustLinearRegressor`, for every model.
     n_jobs : int, default=None
-        Folds worked on at a time, in processes; with `prove` in threads.
+        Number of folds trained in parallel, in processes; with `prove` in threads.
     prove : float, default=None
         As in `RobustLinearSVCCV`, of the pinball loss, in units of the mean distance of
         y from its median (`target_scale_`).
@@ -460,10 +462,11 @@ class RobustLinearRegressorCV(LinearRegressor, Search):
     Attributes
     ----------
     C_, radius_, norm_penalty_ : float
-        The choice.
+        The chosen values.
     best_index_, best_score_, best_params_, best_estimator_, cv_results_, scores_
-        As in `RobustLinearSVCCV`; the attributes of the chosen `RobustLinearRegressor`
-        (`coef_`, `intercept_`, `target_scale_`, `dual_gap_`, …) are here too.
+        As in `RobustLinearSVCCV`. The attributes of the chosen `RobustLinearRegressor`
+        (`coef_`, `intercept_`, `target_scale_`, `dual_gap_`, …) are attributes of the
+        search, too.
     Cs_, radii_, norm_penalties_ : arrays
     choice_ : ProvenChoice
         With `prove`, as in `RobustLinearSVCCV`.

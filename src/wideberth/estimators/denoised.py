@@ -29,7 +29,6 @@ from wideberth import certify
 from wideberth.estimators.linear import Judged
 from wideberth.estimators.moves import linear_steps
 from wideberth.estimators.streaming import as_frame
-from wideberth.estimators.training import radii_of
 from wideberth.measurement.population import Posterior, block_rows, read_variances
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.noise import Covariances, Posteriors, keeps_apart
@@ -219,9 +218,9 @@ class JudgedMeans(Judged):
     #: Squared errors of raw cells, 1/e behind the steps ahead, and A of those.
     back: tuple = ()
 
-    def radii(self, y, radius, X_err):
+    def radii(self, radius, X_err):
         """Factors on the errors of measurements; training counts other units."""
-        return radii_of(radius_or_default(radius, self.classifier.noise, X_err), y)
+        return radius_or_default(radius, self.classifier.noise, X_err)
 
     def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
         """The move of each measurement that favours some wrong class most."""

@@ -25,10 +25,9 @@ from wideberth.estimators.scoring import BALANCED, RobustScorer
 from wideberth.estimators.training import (
     TrainingRows,
     TrainingTargets,
-    radii_of,
     remembered_radius,
-    scaled_radius,
     statement_of,
+    times,
 )
 from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
@@ -194,7 +193,7 @@ def regressor_scores(
         _, model.norm_penalty, model.radius = (
             axis[k] for axis, k in zip(levels, at, strict=True)
         )
-        model.radius_ = remembered_radius(scaled_radius(rest.radius, model.radius))
+        model.radius_ = remembered_radius(times(rest.radius, model.radius))
         for j, values in enumerate(_decisions(paths, at, rest.X)):
             if search.scoring is None and not params:
                 yield (
@@ -232,7 +231,7 @@ def classifier_scores(
         model.ramp, model.norm_penalty, model.radius = (
             axis[k] for axis, k in zip(levels, at, strict=True)
         )
-        model.radius_ = remembered_radius(scaled_radius(rest.radius, model.radius))
+        model.radius_ = remembered_radius(times(rest.radius, model.radius))
         for j, values in enumerate(_decisions(paths, at, rest.X)):
             coef = np.vstack([path.coefs[at][j] for path in paths])
             model.C, model.coef_ = Cs[j], coef
@@ -241,8 +240,7 @@ def classifier_scores(
                 yield (*at, j), search.scorer_(model, rest.X, rest.y, **params)
                 continue
             factor = model.radius if robust.radius is None else robust.radius
-            radii = radii_of(factor, rest.y)
-            radii = radii if rest.radii is None else radii * rest.radii
+            radii = factor if rest.radii is None else factor * rest.radii
             right = robust_correct(values, np.maximum(labels, 0), coef, radii, noise)
             shares = np.bincount(group, right & (labels >= 0)) / np.bincount(group)
             yield (*at, j), float(shares.mean())

@@ -87,24 +87,24 @@ _EQUAL = 1e-12
 
 
 class RobustKernelSVC(LinearClassifier):
-    """Support vector classifier with a curved boundary that expects noise.
+    """Support vector classifier with a curved boundary, trained against noise.
 
-    The short spelling of `make_robust_pipeline(Nystroem(), RobustLinearSVC())` with an
-    RBF kernel, k(x,x') = exp(−γ‖x−x'‖²). Some rows are landmarks, the values of the
-    kernel at them become features, and a `RobustLinearSVC` is trained on these against
-    the longest moves that the noise of each sample causes behind the kernel. Noise and
+    It stands for `make_robust_pipeline(Nystroem(), RobustLinearSVC())` with an RBF
+    kernel, k(x,x') = exp(−γ‖x−x'‖²). Some rows are landmarks, the values of the kernel
+    at them become features, and a `RobustLinearSVC` is trained on these against the
+    longest moves that the noise of each sample causes behind the kernel. Noise and
     radii are in units of X; put a scaler before it with `make_robust_pipeline`.
 
-    `certified_radius` and `robust_score` are lower bounds here: no move within them
-    changes a class, longer ones may or may not. `worst_case` is the worst move that a
-    search finds.
+    `certified_radius` and `robust_score` are lower bounds here: no error within the
+    certified radius changes the class; a larger one may or may not. `worst_case` is the
+    worst error that a search finds.
 
     Parameters
     ----------
     C : float or list, default=1.0
         Weight of the losses; smaller values regularise more. Of a list, here and in
         `radius` and `gamma`, the best is chosen by cross-validation.
-    radius : float, dict or list, default=None
+    radius : float or list, default=None
         How far a sample may be off, as for `RobustLinearSVC`, in units of X.
     gamma : float, "scale" or list, default="scale"
         γ, how quickly the kernel falls with the distance. "scale" is 1 over the number
@@ -143,7 +143,7 @@ class RobustKernelSVC(LinearClassifier):
         Scores on the parts left out, where there was a choice.
     n_components_ : int
         The number of landmarks.
-    coef_ : array of shape (1, n_components_) or (n_classes, n_components_)
+    coef_ : array of shape (1, n_landmarks) or (n_classes, n_landmarks)
         Weights of the features of the kernel.
     intercept_ : array of shape (1,) or (n_classes,)
     curved_ : object
@@ -171,8 +171,10 @@ class RobustKernelSVC(LinearClassifier):
     >>> from wideberth import RobustKernelSVC
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
     >>> model = RobustKernelSVC(C=10, radius=0.1).fit(X, y)
-    >>> model.score(X, y), bool(model.robust_score(X, y, radius=0.05) > 0.9)
-    (1.0, True)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    >>> bool(model.robust_score(X, y, radius=0.05) > 0.9)  # a lower bound
+    True
     """
 
     def __init__(
@@ -371,7 +373,7 @@ class RobustKernelSVC(LinearClassifier):
         for radius in radii:
             radius = radius if part.radius is None else part.radius
             radius = radius_or_default(radius, self.noise, part.bars)
-            size = front.trained_radius(radius, part.y, sets, part.n)
+            size = front.trained_radius(radius, sets, part.n)
             if not isinstance(self.scoring, str | None):
                 front = replace(front, radius=remembered_radius(radius))
                 search.scoring = _BehindKernel(self, step, front, rest)
@@ -387,7 +389,8 @@ class RobustKernelSVC(LinearClassifier):
         self.curved_, self.radius_ = front, front.radius
         self.gamma_, self.n_components_ = front.curve.gamma, len(front.curve.landmarks)
         for name in ("support_", "dual_coef_"):  # chunks have none
-            vars(self).pop(name, None)
+            if hasattr(self, name):
+                delattr(self, name)
         of_features = ("noise_", "error_shape_", "n_features_in_", "radius_")
         for name, value in vars(classifier).items():
             if name.endswith("_") and name not in of_features:
@@ -540,20 +543,53 @@ def ridge_error(Z: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> float:
         min p‖w‖² + Σ weight_i (⟨w,z_i⟩ + b − sign_i)² .
     """
     signs = signs - np.average(signs, axis=0, weights=weight)
-    Z = np.column_stack([Z, np.ones(len(Z))])
+    errors = _ridge_errors(np.column_stack([Z, np.ones(len(Z))]), signs, weight)
+    return float(errors.min() / (weight @ np.square(signs).sum(axis=1)))
+
+
+def quick_answers(data: TrainingRows, X: np.ndarray, seed: int) -> list[np.ndarray]:
+    """The classes of rows X by ridge regression: on the features, and on a kernel.
+
+    Of at most 5000 samples, with 128 landmarks and γ by the rule "scale".
+    """
+    rows = Drawn.of(data, seed).rows
+    centre = rows.X.mean(axis=0)
+    drawn, X = Drawn.of(replace(rows, X=rows.X - centre), seed), X - centre
+    data, step = drawn.rows, kernel_step(drawn, "scale", _FIRST, seed)
+    signs = np.stack([data.signs(k) for k in data.positives], axis=1)
+    weight, found = data.factored_weight, []
+    spread = data.X.std(axis=0)
+    units = np.where(spread > 0, spread, 1.0)  # for the rounding of products
+    straight = data.X / units, X / units
+    for Z, new in (straight, (features(step, data.X), features(step, X))):
+        Z, new = (np.column_stack([part, np.ones(len(part))]) for part in (Z, new))
+        penalty = _PENALTIES[int(_ridge_errors(Z, signs, weight).argmin())]
+        scores = new @ _ridge((weight * Z.T) @ Z, (weight * Z.T) @ signs, penalty)
+        places = scores.argmax(axis=1) if scores.shape[1] > 1 else scores[:, 0] > 0
+        found.append(data.classes[places.astype(int)])
+    return found
+
+
+def _ridge(gram: np.ndarray, side: np.ndarray, penalty: float) -> np.ndarray:
+    """Weights, the last of which is free, for the products of columns."""
+    free = np.r_[np.ones(len(gram) - 1), 0.0]
+    tiny = np.finfo(float).eps * np.trace(gram)
+    matrix = gram + np.diag(penalty * free + tiny)
+    return scipy.linalg.solve(matrix, side, assume_a="pos")
+
+
+def _ridge_errors(Z: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Cross-validated sums of squares of every penalty; the last column is ones."""
     folds = [slice(k, None, _FOLDS) for k in range(min(_FOLDS, len(Z)))]
     grams = [(weight[f] * Z[f].T) @ Z[f] for f in folds]
     sides = [(weight[f] * Z[f].T) @ signs[f] for f in folds]
     gram, side = sum(grams), sum(sides)
-    free = np.r_[np.ones(Z.shape[1] - 1), 0.0]
-    tiny = np.finfo(float).eps * np.trace(gram)
     errors = np.zeros(len(_PENALTIES))
     for f, one, other in zip(folds, grams, sides, strict=True):
         for k, penalty in enumerate(_PENALTIES):
-            matrix = gram - one + np.diag(penalty * free + tiny)
-            w = scipy.linalg.solve(matrix, side - other, assume_a="pos")
+            w = _ridge(gram - one, side - other, penalty)
             errors[k] += weight[f] @ np.square(Z[f] @ w - signs[f]).sum(axis=1)
-    return float(errors.min() / (weight @ np.square(signs).sum(axis=1)))
+    return errors
 
 
 def _refuse_sparse(X) -> None:

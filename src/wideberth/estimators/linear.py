@@ -20,7 +20,6 @@ from wideberth import certify
 from wideberth.data.opening import errors_in_memory, in_chunks
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.training import (
-    radii_of,
     read_rows,
     remedy_for_gaps,
 )
@@ -44,9 +43,9 @@ class Judged:
     coef: np.ndarray  # weights in units of X
     noise: object  # in units of X: a shape, or the samples' own sets
 
-    def radii(self, y, radius, X_err):
-        """How far samples with these labels may be off; by default as in training."""
-        return self.classifier._radii(y, radius, X_err)
+    def radii(self, radius, X_err):
+        """How far samples may be off; by default as in training."""
+        return self.classifier._radii(radius, X_err)
 
     def certified_radius(self) -> np.ndarray:
         """How far each sample may move before its prediction can change."""
@@ -76,50 +75,51 @@ class CertifiedMixin(StreamedMixin):
 
     @per_row
     def certified_radius(self, X, X_err=None) -> np.ndarray:
-        """Return how far each sample may move before its prediction can change.
+        """Return the largest error of each sample that cannot change its class.
 
-        Exact, in units of the noise shape: with `noise="l2"` a Euclidean distance, with
-        per-feature scales a distance after division by them. With `X_err` a factor on
-        the sample's own errors.
+        It is exact, in units of the noise: with `noise="l2"` a Euclidean distance; with
+        a scale for each feature a distance after division by the scales; with `X_err` a
+        factor on the errors of the sample.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             Or data that is read in chunks; see `decision_function`.
         X_err : error bars of these samples, optional
-            As for `fit`. A model that was trained with error bars asks for them.
+            As for `fit`. Required if the model was trained with error bars.
 
         Returns
         -------
         array of shape (n_samples,)
-            Infinite where no noise of this shape can change the prediction.
+            Infinite if no error of this shape can change the class.
         """
         return self._judge(X, X_err).certified_radius()
 
     def robust_score(
         self, X, y=None, radius=None, sample_weight=None, X_err=None
     ) -> float:
-        """Return the accuracy under the worst perturbation of every sample.
+        """Return the accuracy under the worst errors of all samples.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Or data that is read in chunks, once, with what is beside it as
-            `wideberth.open_data` takes it.
+            Or data that is read in chunks, once; y and the other arguments are then
+            given as for `wideberth.open_data`.
         y : array of shape (n_samples,)
             True labels; those that are not in `classes_` count as wrong.
-        radius : float, dict or array of shape (n_samples,), optional
-            How far samples may be off; by default as far as in training. A model
-            that was trained with one radius per sample asks for them. With `X_err` in
-            units of the errors, and 1 by default if there were none in training.
+        radius : float or array of shape (n_samples,), optional
+            How far samples may be off; by default the radius of training. Required if
+            the model was trained with a radius for each sample. With `X_err` it is in
+            units of the errors, and 1 by default if the model was trained without
+            errors.
         sample_weight : array of shape (n_samples,), optional
         X_err : error bars of these samples, optional
-            As for `fit`. A model that was trained with error bars asks for them.
+            As for `fit`. Required if the model was trained with error bars.
 
         Returns
         -------
         float
-            The share of samples that every move within the radius leaves right.
+            Fraction of samples that are right for every error within the radius.
         """
         if in_chunks(X):
             given = X, y, sample_weight, X_err
@@ -135,23 +135,24 @@ class CertifiedMixin(StreamedMixin):
         """Which samples every move within the radius leaves right."""
         judged = self._judge(X, X_err)
         labels = class_numbers(y, judged.classifier.classes_, _num_samples(X))
-        radii = judged.radii(y, radius, X_err)
+        radii = judged.radii(radius, X_err)
         return judged.robust_correct(np.maximum(labels, 0), radii) & (labels >= 0)
 
     def worst_case(self, X, y, radius=None, X_err=None) -> np.ndarray:
-        """Return the perturbation of each sample that hurts most.
+        """Return the error of each sample that lowers its margin most.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
         y : array of shape (n_samples,)
             True labels, all of them in `classes_`.
-        radius : float, dict or array of shape (n_samples,), optional
-            How far samples may be off; by default as far as in training. A model
-            that was trained with one radius per sample asks for them. With `X_err` in
-            units of the errors, and 1 by default if there were none in training.
+        radius : float or array of shape (n_samples,), optional
+            How far samples may be off; by default the radius of training. Required if
+            the model was trained with a radius for each sample. With `X_err` it is in
+            units of the errors, and 1 by default if the model was trained without
+            errors.
         X_err : error bars of these samples, optional
-            As for `fit`. A model that was trained with error bars asks for them.
+            As for `fit`. Required if the model was trained with error bars.
 
         Returns
         -------
@@ -168,11 +169,11 @@ class CertifiedMixin(StreamedMixin):
                 f"y holds the label {unknown!s}, unknown to this model; its classes "
                 f"are {classifier.classes_.tolist()}."
             )
-        return judged.worst_case(labels, judged.radii(y, radius, X_err))
+        return judged.worst_case(labels, judged.radii(radius, X_err))
 
     @property
     def support_features_(self) -> np.ndarray:
-        """Numbers of the features of X that have a weight, in some class at least."""
+        """Columns of X with a non-zero weight in at least one class."""
         try:
             _, coef, _ = self._robust_model()
         except ValueError as error:  # what is not there must not be an attribute
@@ -247,12 +248,12 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
         if self._trained_with_errors:
             raise ValueError(ask_for_errors())
 
-    def _radii(self, y, radius, X_err=None):
+    def _radii(self, radius, X_err=None):
         """What `solve` takes for `radius`: one number or one per sample.
 
-        Where none is given it is the one trained with, which must be one number or one
-        per class: radii of the training samples say nothing about those of others. A
-        radius in other units than the error bars X_err says nothing about those.
+        Where none is given it is the one trained with, which must be one number:
+        radii of the training samples say nothing about those of others. A radius in
+        other units than the error bars X_err says nothing about those.
         """
         if X_err is not None and not self._trained_with_errors:
             radius = radius_or_default(radius, self.noise, X_err)
@@ -264,7 +265,7 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
                     "sample, and it does not know those of these samples. Give "
                     "radius=... , an array with one per row of X or one number for all."
                 )
-        return radii_of(radius, y)
+        return radius
 
     def _fit_or_stay(self, *data):
         """Fit; a fit that fails or is interrupted leaves what was fitted before."""
@@ -293,16 +294,16 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, LinearModel):
 
     @per_row
     def decision_function(self, X, X_err=None) -> np.ndarray:
-        """Return the score of each class, or of the second class where there are two.
+        """Return the score of each class, or of the second class if there are two.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             Or data that is read in chunks, once: a path, chunks, or what
-            `wideberth.open_data` returns, labels or not. For a Dask collection the
-            answer is a Dask array. `stream` hands answers over chunk by chunk.
+            `wideberth.open_data` returns, with or without labels. For a Dask collection
+            the result is a Dask array. `stream` returns the results chunk by chunk.
         X_err : error bars of these samples, optional
-            As for `fit`. Scores are those of X as measured, whatever its errors.
+            As for `fit`. Scores are those of X as measured; errors do not change them.
 
         Returns
         -------
@@ -337,8 +338,8 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, LinearModel):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Or data that is read in chunks, once, with what is beside it as
-            `wideberth.open_data` takes it.
+            Or data that is read in chunks, once; y and the other arguments are then
+            given as for `wideberth.open_data`.
         y : array of shape (n_samples,)
             True labels; those that are not in `classes_` count as wrong.
         sample_weight : array of shape (n_samples,), optional

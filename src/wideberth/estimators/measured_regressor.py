@@ -90,24 +90,24 @@ _MOST_FEATURES = 60
 
 
 class MeasuredRegressor(RegressorMixin, MeasuredModel):
-    """Fit a line through measurements with errors and gaps in all of its features.
+    """Linear regression on measurements with errors and missing values.
 
-    The slopes are those of the true features: plain regression on noisy features finds
-    slopes that are too flat. Predictions know the errors of each object, and intervals
-    hold the stated share of the true targets.
+    The slopes are those of the true features. (Plain regression on noisy features finds
+    slopes that are too small.) Predictions use the errors of each object, and intervals
+    contain the stated fraction of the true targets.
 
     Parameters
     ----------
     loss : {"gaussian", "absolute"}, default="gaussian"
-        "gaussian" is efficient where the scatter about the line is Gaussian: features
-        and target are one Gaussian population, fitted by maximum likelihood.
-        "absolute" takes least absolute deviations, for scatter with heavy tails.
+        "gaussian" is for Gaussian scatter about the line: features and target are
+        fitted as one Gaussian population, by maximum likelihood. "absolute" minimises
+        absolute deviations, for scatter with heavy tails.
     cv : int, splitter or iterable, default=5
-        Folds whose rows are left out in turn to calibrate `predict_interval`; each
-        takes a fit. An int makes random folds, always the same. None makes none.
+        Folds to calibrate `predict_interval`; each takes one more fit. An int makes
+        random folds, always the same ones. With None there are no intervals.
     shrinkage : "auto" or float, default=0.0
-        How many rows the claim counts for that columns do not depend on each other, as
-        for `TrueFeatures`. It flattens slopes; with few rows it steadies them.
+        Weight, in rows, of the prior that columns are uncorrelated, as for
+        `TrueFeatures`. It makes slopes smaller, and with few rows less variable.
 
     Attributes
     ----------
@@ -115,14 +115,14 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         Slopes of the true features.
     intercept_ : float
     scatter_ : float
-        Standard deviation σ of the true target about the line, without any errors. With
-        the absolute loss 1.48 times its median absolute deviation. At least a
-        thousandth of the spread of y.
+        Standard deviation σ of the true target about the line, errors excluded. With
+        the absolute loss it is 1.48 times the median absolute deviation. At least a
+        thousandth of the standard deviation of y.
     coef_std_ : array of shape (n_features,)
         Standard errors of the slopes, valid without Gaussian assumptions on features
         and scatter. NaN with more than 60 features, or with as many columns as rows.
     interval_scores_ : array
-        Size of the residual ÷ spread of rows left out, in ascending order; None
+        Absolute residual divided by spread, for rows left out, in ascending order; None
         without `cv`.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
@@ -130,7 +130,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
 
     See Also
     --------
-    wideberth.RobustLinearRegressor : protects against noise of a stated size.
+    wideberth.RobustLinearRegressor : trains against the worst errors of a stated size.
     wideberth.MeasuredSVC : classes in place of numbers.
 
     Examples
@@ -163,7 +163,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         self.shrinkage = shrinkage
 
     def fit(self, X, y, *, X_err=None, y_err=None) -> MeasuredRegressor:
-        """Learn the line and the population of the features. Every row counts alike.
+        """Fit the line and the population. All rows have the same weight.
 
         Parameters
         ----------
@@ -227,11 +227,12 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
             Measurements, NaN where there is none. Or data that is read in chunks, as
             for `RobustLinearSVC.decision_function`.
         X_err : error bars of these objects, optional
-            As for `fit`. A model that was trained with errors asks for them;
-            `X_err=0` says that all values are exact.
+            As for `fit`. Required if the model was trained with errors; `X_err=0` says
+            that all values are exact.
         return_std : bool, default=False
-            Whether to return the spread of the true target about the prediction too:
-            √(σ² + wᵀVw), V the posterior covariance of the object's true features.
+            Whether to return the standard deviation of the true target about the
+            prediction, too: √(σ² + wᵀVw), V the posterior covariance of the object's
+            true features.
 
         Returns
         -------
@@ -242,11 +243,11 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
 
     @per_row
     def predict_interval(self, X, X_err=None, coverage=0.9) -> np.ndarray:
-        """Return intervals that hold the true target with the stated probability.
+        """Return intervals that contain the true target with the stated probability.
 
         The prediction ± q spreads, where q is the ⌈(n + 1)·coverage⌉-th smallest of the
         n `interval_scores_`: fold conformal prediction. The scatter need not be
-        Gaussian; new objects must be like those of the training.
+        Gaussian. New objects must come from the same distribution as the training data.
 
         Parameters
         ----------
@@ -265,7 +266,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         return np.column_stack((values - half, values + half))
 
     def remeasure(self, X, X_err=None) -> tuple[np.ndarray, np.ndarray]:
-        """Return which cell of each object to measure again, and what that is worth.
+        """Return which cell of each object to measure again, and what that gains.
 
         Parameters
         ----------
@@ -275,11 +276,11 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         Returns
         -------
         cell : array of shape (n_samples,)
-            The cell whose exact value would lower wᵀVw, the variance of the prediction
-            that errors and gaps cause, most: the name of a feature, or its number where
-            features have no names; None or −1 where nothing is uncertain.
+            The cell whose exact value would reduce wᵀVw most, the variance of the
+            prediction due to errors and gaps: the name of a feature, or its number if
+            features have no names; None or −1 if all cells are exact.
         share : array of shape (n_samples,)
-            The part of wᵀVw which would go.
+            The fraction of wᵀVw that would be removed.
         """
         part = self._measurements(*self._asked(X, X_err))
         found = [

@@ -101,12 +101,12 @@ class MeasuredModel(StreamedMixin, BaseEstimator):
 
 
 class MeasuredSVC(ClassifierMixin, MeasuredModel):
-    """Classify objects whose features are measurements with errors and gaps.
+    """Linear classifier of measurements with errors and missing values.
 
-    The short spelling of `make_robust_pipeline(StandardScaler(), TrueFeatures(),
-    RobustLinearSVC())`: what the true features of an object probably are, and a
-    linear classifier of that. Besides, C and a radius against how uncertain it is by
-    cross-validation, and probabilities that know the errors of each object.
+    It stands for `make_robust_pipeline(StandardScaler(), TrueFeatures(),
+    RobustLinearSVC())`: it estimates the true features of each object and classifies
+    these. In addition it can choose C and the radius by cross-validation, and calibrate
+    probabilities that depend on the errors of each object.
 
     Parameters
     ----------
@@ -114,54 +114,54 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         Weight of the losses; smaller values regularise more. Not used with `cv`.
     radius : float, default=None
         How far true features may be from their posterior means, in posterior standard
-        deviations; None is 0, for the means allow for the errors already. Some
-        robustness may add to what they bring, and where errors are large or alike it
-        can cost far more: let `cv` choose. Not used with `cv`.
+        deviations. None is 0, because the means allow for the errors already. A radius
+        above 0 may gain a little accuracy, or cost much if errors are large or all
+        equal: let `cv` choose. Not used with `cv`.
     n_components : {"auto", "per_class"} or int, default="auto"
-        Gaussians of the population, as for `TrueFeatures`.
+        Number of Gaussians of the population, as for `TrueFeatures`.
     cv : int, splitter or iterable, default=None
-        Folds on which C and the radius are chosen, by accuracy on the part left out,
-        with its own errors; None takes `C` and `radius` as they are.
+        Folds to choose C and the radius by accuracy on the rows left out, with their
+        own errors. None uses `C` and `radius` as given.
     Cs : array, default=(0.01, 0.1, 1, 10)
         Values of C to choose from.
     radii : array, default=(0, 0.5, 1, 2)
         Radii to choose from.
     confidence : float, default=0.95
-        Least chance of a class at which `verdict` calls it certain.
+        Smallest probability of a class for which `verdict` calls it certain.
     probability : bool, default=False
-        Whether `fit` calibrates `predict_proba` on folds (those of `cv`, else five),
-        which takes a fit for each of them.
+        Whether `fit` calibrates `predict_proba` on folds (those of `cv`, otherwise
+        five). That takes one more fit per fold.
     class_weight : dict or "balanced", default=None
         As for `RobustLinearSVC`.
     verbose : bool or int, default=0
-        Whether to print what the population is learned from, step by step.
+        Whether to print the progress of learning the population.
     random_state : int, RandomState instance or None, default=None
-        For the start of a mixture of `n_components` > 1; elsewhere it decides how a
-        solver proceeds, never the solution.
+        For the starting point of a mixture with `n_components` > 1. Otherwise it
+        affects the path of the solver, not the solution.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
     C_, radius_ : float
-        What the classifier was trained with.
+        Values that the classifier was trained with.
     cv_scores_ : array of shape (n_Cs, n_radii, n_splits)
-        Accuracy on the parts left out, with class_weight="balanced" balanced
-        accuracy; only with `cv`.
+        Accuracy on the rows left out (balanced accuracy with class_weight="balanced");
+        only with `cv`.
     calibration_ : list of objects with `slope` and `shift`
-        For each binary problem; only with `probability`, and None where some class has
-        a single row.
+        For each binary problem; only with `probability`; None if a class has a single
+        row.
     pipeline_ : RobustPipeline
         The fitted pipeline, with `robust_score` and `worst_case`.
     coef_, intercept_ : arrays
-        Of its last step, for scaled features.
+        Weights and intercept of its last step, for scaled features.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
 
     See Also
     --------
-    wideberth.TrueFeatures : the posterior of true features, before any model.
-    wideberth.make_robust_pipeline : the long spelling, with other steps.
+    wideberth.TrueFeatures : posteriors of the true features, for any model.
+    wideberth.make_robust_pipeline : the same pipeline with other steps.
 
     Examples
     --------
@@ -214,7 +214,7 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None, *, X_err=None) -> MeasuredSVC:
-        """Learn the population and the classifier.
+        """Fit the population and the classifier.
 
         Parameters
         ----------
@@ -279,8 +279,8 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
             Measurements, NaN where there is none. Or data that is read in chunks, as
             for `RobustLinearSVC.decision_function`.
         X_err : error bars of these objects, optional
-            As for `fit`. A model that was trained with errors asks for them, for it
-            cannot know those of new objects; `X_err=0` says that all values are exact.
+            As for `fit`. Required if the model was trained with errors; `X_err=0` says
+            that all values are exact.
 
         Returns
         -------
@@ -307,15 +307,15 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
 
     @per_row
     def certified_radius(self, X, X_err=None) -> np.ndarray:
-        """Return how far measurements may move before the prediction changes.
+        """Return the largest error that cannot change the prediction.
 
-        That is the least ρ for which moving the measured cells of an object by δ, with
-        Σ(δ_j/e_j)² ≤ ρ² and e_j their standard errors, leads to another class. Cells
-        without an error, gaps among them, do not move. It is exact for a population of
-        one Gaussian, where the score is linear in the measurements: f(x) = ⟨w,x̂⟩ + b
-        with x̂ = μ + K(x − μ), so `ρ = |f| / √Σ e_j²(Kᵀw)_j²`. Several Gaussians bend
-        it, and are refused. Unlike `verdict` it knows no chances: it is about what was
-        measured, not about what is true.
+        That is the smallest ρ for which some move δ of the measured cells, with
+        Σ(δ_j/e_j)² ≤ ρ² and standard errors e_j, changes the class. Exact and missing
+        cells do not move. It is exact for a population of one Gaussian, where the score
+        is linear in the measurements: f(x) = ⟨w,x̂⟩ + b with x̂ = μ + K(x − μ), so `ρ =
+        |f| / √Σ e_j²(Kᵀw)_j²`. With several Gaussians the score is not linear, and the
+        method is refused. It is about errors of the measurement; `verdict` is about
+        probabilities of true values.
 
         Parameters
         ----------
@@ -325,7 +325,7 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         Returns
         -------
         array of shape (n_samples,)
-            In standard errors; infinite where no cell has an error.
+            In standard errors; infinite if no cell has an error.
         """
         X, X_err = self._asked(X, X_err)
         return np.concatenate(
@@ -392,7 +392,7 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def verdict(self, X, X_err=None, confidence=None) -> Verdict:
-        """Return class and doubt of each object, and what to measure again.
+        """Return class, certainty, and what to measure again, of each object.
 
         Parameters
         ----------

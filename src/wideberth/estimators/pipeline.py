@@ -85,13 +85,13 @@ from wideberth.problem.validation import (
 
 
 def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
-    """Like `sklearn.pipeline.make_pipeline`, with noise in the units of the raw data.
+    """Return a pipeline like `sklearn.pipeline.make_pipeline`, with noise in raw units.
 
     Parameters
     ----------
     *steps : estimators
         Linear transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
-        such and of encoders of categories, …), then a `RobustLinearSVC`, a
+        these and of encoders of categories, …), then a `RobustLinearSVC`, a
         `RobustKernelSVC`, a `RobustLinearRegressor` or a search of one of them. See
         `wideberth.estimators.RobustPipeline`.
     memory : str or joblib.Memory, optional
@@ -118,53 +118,52 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
 
 
 class RobustPipeline(CertifiedMixin, Pipeline):
-    """A scikit-learn pipeline whose classifier takes its noise in raw units.
+    """A scikit-learn pipeline whose last step takes its noise in raw units.
 
     `noise` of the last step, a `RobustLinearSVC`, a `RobustLinearRegressor` or a search
-    of one of them, is read in the units of the X given to the pipeline, and each fit
-    carries it through the steps as fitted there (in cross-validation: on the training
-    folds). Radii need no change: they count units of `noise`. Nor does `norm_penalty`,
-    which prices the norm Ω of `noise` carried along: s₀Ω of the weights in raw units;
-    beside `X_err` it is s₀‖w‖₁ of the weights that the last step sees.
-    `certified_radius`, `robust_score`, `worst_case`, `prediction_range` and
-    `support_features_` speak of the raw data. So do error bars, given to `fit` as
-    `robustlinearsvc__X_err`, or as `X_err` where metadata is routed.
-    Text, and what a `ColumnTransformer` encodes as categories, does not move.
+    of one of them, is in the units of the X given to the pipeline. Each fit converts it
+    for the last step, with the steps as fitted there (in cross-validation on the
+    training folds). Radii do not change, because they count units of `noise`.
+    `norm_penalty` is s₀Ω of the weights in raw units; with `X_err` it is s₀‖w‖₁ of the
+    weights of the last step. `certified_radius`, `robust_score`, `worst_case`,
+    `prediction_range` and `support_features_` are in raw units, too. So are error bars,
+    given to `fit` as `robustlinearsvc__X_err`, or as `X_err` if metadata is routed.
+    Columns of text, and columns that a `ColumnTransformer` encodes as categories, are
+    exact.
 
     **Steps** must be linear: transform(x + δ) = transform(x) + Aδ for every x and δ.
-    scikit-learn's are known, and a step of your own says so by a fitted attribute
-    `linear_map_`: the matrix A, an array or sparse matrix of shape (n_features_out,
-    n_features_in). Every other step is refused by name, unless all its columns are
-    text or categories. The page on noise has a table of steps and an example.
+    Those of scikit-learn are known. A transformer of your own declares it by a fitted
+    attribute `linear_map_`: the matrix A, an array or sparse matrix of shape
+    (n_features_out, n_features_in). Other steps are refused by name, unless all their
+    columns are text or categories. The page on noise has a table of steps and an
+    example.
 
     **Curved boundaries.** A `Nystroem` step of scikit-learn with an RBF or Laplacian
     kernel may stand directly before a `RobustLinearSVC` or `RobustLinearRegressor`. The
     model is then trained against the longest move that the noise of each sample can
-    cause behind the kernel. `certified_radius` and `robust_score` are lower bounds,
-    `prediction_range` is an outer one, and `worst_case` is the worst move that a search
-    finds.
+    cause in the features of the kernel. `certified_radius` and `robust_score` are lower
+    bounds, `prediction_range` is an outer bound, and `worst_case` is the worst error
+    that a search finds.
 
-    With `TrueFeatures` as a step, behind scalers say, errors and gaps (NaN) in raw
-    units become posteriors of the true features, and the classifier is trained on
-    their means with their covariances as sets; its radius counts posterior standard
-    deviations, and is 0 by default. Give `X_err` at prediction as well. `verdict` says
-    how certain each class is; certificates speak of moves of the measurement within
-    its own errors.
+    **True features.** With `TrueFeatures` as a step, for example after a scaler, the
+    classifier is trained on posterior means of the true features, with posterior
+    covariances as noise sets. Its radius counts posterior standard deviations and is 0
+    by default. Give `X_err` to predict as well. `verdict` says how certain each class
+    is; certificates are about errors of the measurement, in its own standard errors.
 
     Parameters are those of `sklearn.pipeline.Pipeline`, without `transform_input`.
 
     Attributes
     ----------
     linear_map_ : CSR matrix of shape (n_transformed, n_features) or None
-        A of all steps before the classifier; None where `TrueFeatures` or `Nystroem` is
-        one.
+        A of all steps before the classifier; None with `TrueFeatures` or `Nystroem`.
     noise_ : str, array, Noise or None
-        The noise shape trained against, in raw units and in the order of the features;
-        None where `X_err` gave every sample its own.
+        The noise in raw units, in the order of the features; None if every sample has
+        errors of its own (`X_err`).
     denoised_ : object or None
-        The fitted parts before and behind a `TrueFeatures`, where that is a step.
+        The fitted parts before and after `TrueFeatures`, if that is a step.
     curved_ : object or None
-        What is known of a `Nystroem`, where that is a step.
+        The data for certificates of `Nystroem`, if that is a step.
     """
 
     # Scorers of scikit-learn 1.6 ask a pipeline itself, not its classifier.
@@ -176,7 +175,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     curved_: CurvedFront | None = None
 
     def fit(self, X, y=None, **params):
-        """Fit the steps in turn, the classifier against noise in raw units.
+        """Fit the steps in turn, the last one against noise in raw units.
 
         Parameters
         ----------
@@ -423,7 +422,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         return Pipeline.score(decides, rows, y, sample_weight, **params)
 
     def prediction_range(self, X, *, radius=None, X_err=None) -> np.ndarray:
-        """Return how far each number predicted moves within the noise of the raw data.
+        """Return the smallest and the largest prediction within the noise.
 
         Parameters
         ----------
@@ -433,7 +432,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         Returns
         -------
         array of shape (n_samples, 2)
-            The least and the largest prediction.
+            The smallest and the largest prediction.
         """
         model = self[-1]
         check_is_fitted(model, "coef_")
@@ -445,7 +444,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if self.curved_ is not None:
             return self._curved_range(X, radius, X_err)
         assert self.linear_map_ is not None
-        values, radii = host(self.predict(X, X_err)), model._radii(None, radius, X_err)
+        values, radii = host(self.predict(X, X_err)), model._radii(radius, X_err)
         w, X_err = host(model.coef_) @ self.linear_map_, _with_exact(X_err, X)
         if X_err is None:
             model._ask_for_errors()
@@ -456,9 +455,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     def _curved_range(self, X, radius, X_err) -> np.ndarray:
         values = host(self.predict(X))
         judged = self._judge_curved(X, X_err, values)
-        radii = check_per_sample(
-            judged.radii(None, radius, X_err), len(values), "radius"
-        )
+        radii = check_per_sample(judged.radii(radius, X_err), len(values), "radius")
         half = judged.half_widths(radii)
         return np.column_stack((values - half, values + half))
 
@@ -483,7 +480,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         return curved.judge(values, rows, model, sets, blur)
 
     def verdict(self, X, X_err=None, confidence=0.95) -> Verdict:
-        """Return class and doubt of each object, where `TrueFeatures` is a step.
+        """Return the verdict on each object, if `TrueFeatures` is a step.
 
         Parameters
         ----------
@@ -611,7 +608,7 @@ def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> Curve
     stated = radius_or_default(stated, classifier.noise, given)
     kept = remembered_radius(stated)
     front = CurvedFront(curve, linear, kept, error_shape)
-    own["radius"] = front.trained_radius(stated, y, sets, len(y))
+    own["radius"] = front.trained_radius(stated, sets, len(y))
     with _no_radius_of_features():
         _fit_against("l2", classifier, Z, y, own)
     return front
@@ -639,7 +636,7 @@ def fit_curved_chunks(
     rows = ChangedSource(source, change, len(curve.landmarks), change.varies)
     size = 0.0  # chunks bring them
     if shape is not None and not change.varies:
-        size = front.trained_radius(stated, None, shape, 1)
+        size = front.trained_radius(stated, shape, 1)
     with _no_radius_of_features():
         _fit_against("l2", classifier, rows, None, {"radius": size})
     return front
@@ -672,22 +669,22 @@ def _steps_before(steps) -> list[tuple[str, Any]]:
 
 
 def carry_noise(noise, transformer, X):
-    """Noise in the units of X, expressed in those of `transformer.transform(X)`.
+    """Convert noise from the units of X to those of `transformer.transform(X)`.
 
     Parameters
     ----------
     noise : {"l2", "linf", "l1"}, scales, covariance, Box, CrossPolytope or Correlated
         As for `RobustLinearSVC`, in the units of X; aligned with its column names.
     transformer : fitted transformer or pipeline of transformers
-        Must be linear, and for boxes and cross-polytopes keep features apart; a
-        ValueError says so where it does not.
+        It must be linear, and for boxes and cross-polytopes it must not mix features;
+        otherwise a ValueError is raised.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         Data as the transformer takes it, such as the training data.
 
     Returns
     -------
     str, array of shape (n_transformed,), Box, CrossPolytope or Correlated
-        For the `noise` of a classifier behind the transformer. Radii stay as they are.
+        The `noise` for a classifier after the transformer. Radii do not change.
     """
     linear, exact = linear_steps(transformer, X)
     return _carried(_raw_noise(noise, X, exact), linear)

@@ -41,7 +41,6 @@ from wideberth.estimators.scoring import RobustScorer
 from wideberth.estimators.training import (
     TrainingRows,
     TrainingTargets,
-    radii_of,
     statement_of,
 )
 from wideberth.noise import ErrorBars, as_shape
@@ -431,7 +430,7 @@ class _Fold:
         """Radii that errors are judged under; None where all are 0."""
         scorer, rest = self._scorer, self.rest
         factor = self.level[0] if scorer.radius is None else scorer.radius
-        radii = check_per_sample(radii_of(factor, rest.y), rest.n, "radius")
+        radii = check_per_sample(factor, rest.n, "radius")
         radii = radii if rest.radii is None else radii * rest.radii
         return radii if radii.any() else None
 

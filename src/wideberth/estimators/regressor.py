@@ -46,7 +46,8 @@ class LinearRegressor(RegressorMixin, LinearModel):
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             Or data that is read in chunks, once; as in `RobustLinearSVC`.
         X_err : error bars of these samples, optional
-            As for `fit`. Predictions are those of X as measured, whatever its errors.
+            As for `fit`. Predictions are those of X as measured; errors do not change
+            them.
 
         Returns
         -------
@@ -55,17 +56,18 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return self._values(X, X_err, "predict")
 
     def prediction_range(self, X, *, radius=None, X_err=None) -> np.ndarray:
-        """Return how far each prediction moves within the stated noise, exactly.
+        """Return the smallest and the largest prediction within the noise, exactly.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
         radius : float or array of shape (n_samples,), optional
-            How far samples may be off; by default as far as in training. A model that
-            was trained with one radius per sample asks for them. With `X_err` in units
-            of the errors, and 1 by default if there were none in training.
+            How far samples may be off; by default the radius of training. Required if
+            the model was trained with a radius for each sample. With `X_err` it is in
+            units of the errors, and 1 by default if the model was trained without
+            errors.
         X_err : error bars of these samples, optional
-            As for `fit`. A model that was trained with error bars asks for them.
+            As for `fit`. Required if the model was trained with error bars.
 
         Returns
         -------
@@ -74,7 +76,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         """
         refuse_chunks(X, "prediction_range")
         values, w = host(self.predict(X, X_err)), host(self.coef_)
-        radii = self._radii(None, radius, X_err)
+        radii = self._radii(radius, X_err)
         if X_err is None:
             self._ask_for_errors()
             names = getattr(self, "feature_names_in_", None)
@@ -83,7 +85,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return ranges_of(values, w, sets, radii)
 
     def score(self, X, y, sample_weight=None, X_err=None) -> float:
-        """Return R², the share of the variance of y that predictions explain.
+        """Return R², the fraction of the variance of y that predictions explain.
 
         Parameters
         ----------
@@ -104,20 +106,20 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     @property
     def support_features_(self) -> np.ndarray:
-        """Numbers of the features of X that have a weight."""
+        """Columns of X with a non-zero weight."""
         return np.flatnonzero(host(self.coef_))
 
 
 class RobustLinearRegressor(LinearRegressor):
-    """Linear model of a quantile of y, trained against the worst noise in X.
+    """Linear model of a quantile of y, trained against errors of the features.
 
     Minimises, with residuals r_i = y_i − ⟨w,x_i⟩ − b,
 
         ½‖w‖² + s₀Ω(w) + Σ c_i max(τ(r_i + ρ_iΩ(w)), (1−τ)(ρ_iΩ(w) − r_i)),
 
-    the largest pinball loss that a perturbation of every sample within radius ρ_i
-    causes. τ = ½, the default, is least absolute deviations, which bears outliers in y.
-    With radius 0 it is quantile regression with a ridge penalty.
+    That is the pinball loss under the worst error of every sample within radius ρ_i. τ
+    = ½, the default, gives least absolute deviations, which outliers in y hardly
+    affect. With radius 0 it is quantile regression with a ridge penalty.
 
     Parameters
     ----------
@@ -125,38 +127,39 @@ class RobustLinearRegressor(LinearRegressor):
         τ, between 0 and 1. One model predicts one quantile.
     C : float, default=1.0
         Weight of the losses, in units of s = `target_scale_`: c_i is C · s times the
-        sample's weight. So another unit of y changes the unit of the answer and nothing
-        else.
+        weight of the sample. So the unit of y does not matter.
     radius : float, default=None
         How far a sample may be off; as in `RobustLinearSVC`.
     noise, error_shape
         Shape of the noise and of error bars; as in `RobustLinearSVC`. With boxes
-        ("linf") and τ = ½ this is the LAD-LASSO, which leaves features out.
+        ("linf") and τ = ½ this is the LAD-LASSO, which gives features the weight 0.
     norm_penalty : float, default=0.0
         s₀, in units of `target_scale_` like C.
     fit_intercept : bool, default=True
-        Whether to fit b. It carries no noise.
+        Whether to fit b. Noise does not apply to it.
     tol : float, default=1e-4
-        Stop when the duality gap plus its rounding is at most `tol` times the loss of
-        the best constant, or times the objective if that is larger.
+        Stop when the duality gap plus its rounding bound is at most `tol` times the
+        loss of the best constant, or times the objective if that is larger.
     solver_options : dict, default=None
-        What is seldom needed: "solver", "screening", "max_iter", "max_seconds",
-        "intercept_penalty", "random_state" and "verbose" as in `RobustLinearSVC`.
+        Options that are seldom needed: "solver", "screening", "max_iter",
+        "max_seconds", "intercept_penalty", "random_state" and "verbose" as in
+        `RobustLinearSVC`.
 
     Attributes
     ----------
     coef_ : array of shape (n_features,)
     intercept_ : float
     target_scale_ : float
-        The mean distance of y from its median; 1 where y is constant.
+        Mean absolute deviation of y from its median; 1 if y is constant.
     objective_, dual_gap_, relative_gap_ : float
-        The objective at the solution, how much better any other model can be at most,
-        and that as a share of the objective or of the loss of the best constant.
+        The objective; a bound on how much lower that of any other model can be; and
+        this bound divided by the objective or by the loss of the best constant, if that
+        is larger.
     converged_ : bool
-        Whether the solution is proven to `tol`.
+        Whether `tol` is proven.
     n_iter_ : int
     noise_, error_shape_, radius_
-        As in `RobustLinearSVC`: what the model was trained with.
+        Noise and radius of training, as in `RobustLinearSVC`.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
@@ -164,7 +167,7 @@ class RobustLinearRegressor(LinearRegressor):
     See Also
     --------
     RobustLinearRegressorCV : chooses C, radius or norm penalty by cross-validation.
-    wideberth.solve : with loss="quantile" the same problem, literally.
+    wideberth.solve : with loss="quantile", the same problem without units.
 
     Examples
     --------
@@ -202,7 +205,7 @@ class RobustLinearRegressor(LinearRegressor):
         self.solver_options = solver_options
 
     def fit(self, X, y=None, sample_weight=None, *, radius=None, X_err=None):
-        """Train on samples with numbers to predict.
+        """Train on samples and the numbers to predict.
 
         Parameters
         ----------
@@ -213,7 +216,7 @@ class RobustLinearRegressor(LinearRegressor):
         sample_weight : array of shape (n_samples,), optional
             Factors on C.
         radius : float or array of shape (n_samples,), optional
-            How far each sample may be off; takes the place of the parameter.
+            How far each sample may be off; replaces the parameter `radius`.
         X_err : error bars, optional
             As in `RobustLinearSVC.fit`.
 

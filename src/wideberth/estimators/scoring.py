@@ -25,16 +25,15 @@ def measured_scorer(metric="accuracy") -> MeasuredScorer:
     """Return a scorer for models whose predictions depend on errors `X_err`.
 
     For `scoring` of searches and cross-validation, under
-    `sklearn.set_config(enable_metadata_routing=True)`: the errors of the rows left out
-    go to the methods of the model. Without it scikit-learn gives a scorer no errors,
-    and a model that was fitted with them refuses to predict.
+    `sklearn.set_config(enable_metadata_routing=True)`: it passes the errors of the rows
+    left out to the model. Without metadata routing scikit-learn passes no errors, and a
+    model that was trained with errors refuses to predict.
 
     Parameters
     ----------
     metric : str or callable, default="accuracy"
-        A name that `sklearn.metrics.get_scorer` knows, such as "roc_auc" or
-        "neg_log_loss"; or a scorer, called as `metric(model, X, y)`, such as
-        `sklearn.metrics.make_scorer` returns.
+        A name for `sklearn.metrics.get_scorer`, such as "roc_auc" or "neg_log_loss"; or
+        a scorer, called as `metric(model, X, y)`.
 
     Returns
     -------
@@ -57,37 +56,36 @@ def measured_scorer(metric="accuracy") -> MeasuredScorer:
 
 
 def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
-    """Return a scorer by the accuracy under the worst perturbation of every sample.
+    """Return a scorer: the accuracy under the worst errors of all samples.
 
     For `scoring` of `RobustLinearSVCCV`, `GridSearchCV`, `cross_val_score` and the
-    like: it calls `robust_score` of the models it judges.
+    like: it calls `robust_score` of the models.
 
     Parameters
     ----------
-    radius : float or dict, optional
-        How far samples may be off, the same for all models that are compared: a number
-        or a dict of class label to number. By default each model is judged under the
-        radius that it was trained with, which favours those trained with none.
+    radius : float, optional
+        How far samples may be off, the same for all models. By default each model is
+        scored at its own radius of training, which favours models with radius 0.
     balanced : bool, default=False
-        Whether every class counts the same, however many samples it has (balanced
-        accuracy).
+        Whether to return the balanced accuracy, where every class has the same weight.
 
     Returns
     -------
     callable
-        Called as `scorer(model, X, y)`, and with `X_err=...` where metadata is routed.
+        Called as `scorer(model, X, y)`, and with `X_err=...` if metadata is routed.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
     >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.preprocessing import scale
     >>> from wideberth import RobustLinearSVC, robust_scorer
-    >>> X, y = load_iris(return_X_y=True)
+    >>> X, y = load_wine(return_X_y=True)
     >>> search = GridSearchCV(
-    ...     RobustLinearSVC(), {"radius": [0, 0.1]}, scoring=robust_scorer(radius=0.1)
+    ...     RobustLinearSVC(), {"radius": [0, 0.5]}, scoring=robust_scorer(radius=0.5)
     ... )
-    >>> search.fit(X, y).best_params_
-    {'radius': 0.1}
+    >>> search.fit(scale(X), y).best_params_
+    {'radius': 0.5}
     """
     return RobustScorer(radius, balanced)
 

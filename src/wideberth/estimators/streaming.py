@@ -60,7 +60,7 @@ class StreamedMixin:
     def stream(
         self, X, *methods: str, X_err=None, memory=None
     ) -> Iterator[dict[str, np.ndarray]]:
-        """Answer chunk by chunk about rows that need not fit in memory, in one read.
+        """Yield results chunk by chunk, for rows that need not fit in memory.
 
         Parameters
         ----------
@@ -68,17 +68,17 @@ class StreamedMixin:
             As for `wideberth.open_data`; labels are not needed. Columns of a table are
             found by the names of the features.
         *methods : str
-            Which methods to ask: "predict", "decision_function", "certified_radius".
-            "predict" alone if none is named.
+            Methods to call: "predict", "decision_function", "certified_radius"; by
+            default only "predict".
         X_err : optional
             Error bars, as `wideberth.open_data` takes them.
         memory : int or str, optional
-            Bytes that the process may hold, such as "500MB".
+            Memory that the process may hold, such as "500MB".
 
         Yields
         ------
         dict of str to array
-            For each chunk, in order, what each of the methods says of its rows.
+            For each chunk, in order, the results of the methods.
         """
         asked = methods or ("predict",)
         for name in asked:

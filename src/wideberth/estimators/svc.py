@@ -21,81 +21,79 @@ from wideberth.problem.validation import default_radius
 
 
 class RobustLinearSVC(LinearClassifier):
-    """Linear support vector classifier that expects its features to be off.
+    """Linear support vector classifier, trained against errors of the features.
 
-    Minimises, with a proof of how close it came::
+    Minimises, with a certificate of how close it is to the minimum::
 
         ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+
 
-    the hinge loss under the worst perturbation of every sample within radius ρ_i. Error
-    bars for every cell are given to `fit` as `X_err`; then each sample has a shape Ω_i
-    of its own. With `radius=0`, and so with no argument at all, it is the ordinary
-    linear SVM: `SVC(kernel="linear")` as it stands, and `LinearSVC(loss="hinge")` with
-    `solver_options={"intercept_penalty": 1}`. Its `repr` says so: scales or a radius
-    make it robust.
+    That is the hinge loss under the worst error of every sample within radius ρ_i. Give
+    error bars for every cell to `fit` as `X_err`; each sample then has a shape Ω_i of
+    its own. With `radius=0`, the default without `noise` and `X_err`, it is the
+    ordinary linear SVM: that of `SVC(kernel="linear")`, or with
+    `solver_options={"intercept_penalty": 1}` that of `LinearSVC(loss="hinge")`. Its
+    `repr` says so.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the losses; smaller values regularise more.
-    radius : float or dict, default=None
-        How far a sample may be off, in units of `noise`, or in standard errors where
-        `fit` is given `X_err`: one number, or one per class label, where every class
-        needs one. None is 1 where scales are stated, by `noise` (an array, a
-        covariance, `Box`, `CrossPolytope`) or `X_err`; 0 for a norm without scales
-        ("l2", "linf", "l1"); and 0 behind `TrueFeatures`, whose means allow for the
-        errors already. Radii that differ from sample to sample are given to `fit`.
+    radius : float, default=None
+        How far a sample may be off, in units of `noise`, or in standard errors if `fit`
+        gets `X_err`. None is 1 if `noise` (an array, a covariance, `Box`,
+        `CrossPolytope`) or `X_err` states scales; 0 for a norm without scales ("l2",
+        "linf", "l1"); and 0 after `TrueFeatures`, whose means allow for the errors
+        already. Give radii for single samples to `fit`.
     noise : {"l2", "linf", "l1"}, array of shape (n_features,) or \
             (n_features, n_features), Series, dict, frame, Box, CrossPolytope or \
             Correlated, default="l2"
-        Shape of the noise: a Euclidean ball; a box, every feature off by up to ρ; a
-        cross-polytope, absolute errors summing to at most ρ; one noise scale per
-        feature; or a covariance, which `wideberth.Correlated.from_factor` takes
-        as a factor besides. `wideberth.Box` and `wideberth.CrossPolytope` take a
-        tolerance for each feature. Boxes leave features out: see `support_features_`.
-        A pandas Series, a dict or a frame is aligned with the columns of X by name.
-        Scales are in units of the X that this estimator sees: behind a scaler use
-        `make_robust_pipeline`, which takes them in the units of the raw data. Beside
-        `X_err` it stays at its default.
+        Shape of the noise: a Euclidean ball; a box, where every feature is off by up to
+        ρ; a cross-polytope, where absolute errors add up to at most ρ; one scale for
+        each feature; or a covariance (or its factor, by
+        `wideberth.Correlated.from_factor`). `wideberth.Box` and
+        `wideberth.CrossPolytope` take a tolerance for each feature. Boxes give features
+        the weight 0: see `support_features_`. A pandas Series, a dict or a frame is
+        aligned with the columns of X by name. Scales are in units of the X given to
+        `fit`. With a scaler use `make_robust_pipeline`, which takes them in raw units.
+        With `X_err` leave it at its default.
     error_shape : {"ellipsoid", "box"}, default="ellipsoid"
-        Whether `X_err` holds standard errors, any of whose combinations of the same
-        total size may occur, or tolerances that all cells may reach at once.
+        "ellipsoid" if `X_err` holds standard errors: Σ(δ_j/e_j)² is at most ρ². "box"
+        if it holds tolerances: all cells may be off by ρ tolerances at once.
     norm_penalty : float, default=0.0
-        s₀, what the norm Ω(w) of the noise costs outside the hinge, whatever the radii:
-        with `noise="linf"` it is ‖w‖₁, and the model is the elastic-net SVM. Beside
-        `X_err` with error_shape="box" it is ‖w‖₁ too; beside ellipsoids it must be 0.
+        s₀, a penalty on Ω(w) outside the hinge loss. With `noise="linf"` it is on ‖w‖₁,
+        and the model is the elastic-net SVM. With `X_err` and error_shape="box" it is
+        on ‖w‖₁, too; with ellipsoids it must be 0.
     ramp : float, default=None
-        a ≤ 0, for labels that may be wrong: no sample costs more than c_i(1 − a), and
-        those with a robust margin below a count no further. −1 is usual; None and −∞
-        are the hinge loss. See `suspects_`. With a ramp the objective is not convex;
-        certificates are those of the best model that leaves the same samples out.
+        a ≤ 0, for labels that may be wrong: the loss of a sample is at most c_i(1 − a),
+        which is reached at a robust margin of a. −1 is usual; None and −∞ are the hinge
+        loss. See `suspects_`. With a ramp the objective is not convex; certificates are
+        about the models that leave the same samples out.
     fit_intercept : bool, default=True
-        Whether to fit an intercept. It carries no noise.
+        Whether to fit an intercept. Noise does not apply to it.
     class_weight : dict or "balanced", default=None
         Factors on C per class label (1 where none is given), or "balanced": inversely
         proportional to the total sample weight of each class. A label that does not
-        occur in y is an error if some class has no factor, and a warning otherwise: a
-        fold of a cross-validation may lack a class.
+        occur in y is an error if a class has no factor. Otherwise it is a warning,
+        because a fold of a cross-validation may lack a class.
     tol : float, default=1e-4
-        Stop when the duality gap plus its rounding is at most `tol` times the
-        objective. A classifier that close predicts as the best one does;
-        `wideberth.solve` and `path`, whose numbers are results themselves, have 1e-6.
+        Stop when the duality gap plus its rounding bound is at most `tol` times the
+        objective. A smaller gap hardly changes predictions. (`wideberth.solve` and
+        `path` have 1e-6.)
     n_jobs : int, default=None
-        Binary problems solved at a time. In threads, which share X and for which the
-        products over the rows release the interpreter lock;
-        `joblib.parallel_config(backend="loky")` takes processes and a memory map.
+        Number of binary problems solved in parallel, in threads, which share X.
+        `joblib.parallel_config(backend="loky")` uses processes and a memory map.
     solver_options : dict, default=None
-        What is seldom needed:
+        Options that are seldom needed:
 
         * "solver", "screening", "max_iter", "starts": as in `wideberth.solve`;
           "max_seconds" too, for all binary problems together.
         * "intercept_penalty": λ_b, by default 0, a free intercept. What
           `intercept_scaling` is to `LinearSVC`: λ_b = 1 / intercept_scaling².
-        * "random_state": decides how a solver proceeds, never what is proven (0).
+        * "random_state": affects the path of the solver, never what is proven (0).
         * "verbose": print a line for every certified point.
         * "callback": called as `callback(label, entry)` at every certified point, with
           the positive class of the binary problem and what `wideberth.solve` gives a
-          callback. If it returns True, that problem ends with what it has.
+          callback. If it returns True, that problem stops with its best answer so far.
 
     Attributes
     ----------
@@ -105,20 +103,20 @@ class RobustLinearSVC(LinearClassifier):
         `sparsify` turns it into a CSR matrix, `densify` back.
     intercept_ : array of shape (1,) or (n_classes,)
     support_features_ : array of shape (n_support_features,)
-        Features that have a weight in some binary problem, by number.
+        Columns with a non-zero weight in at least one binary problem.
     support_ : array of shape (n_support,)
-        Samples with a dual weight in some binary problem.
+        Samples with a non-zero dual variable in at least one binary problem.
     dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
         y·α of those samples, as in `SVC`. With radius 0,
         `coef_` ≈ `dual_coef_ @ X[support_]`.
     suspects_ : structured array of shape (n_suspects,)
-        With a `ramp`, training samples whose label the model disbelieves: left out in
-        some binary problem and predicted otherwise, the most doubtful first. Fields
-        are "sample", its row; "label", the one given; "predicted"; "distance", how far
-        on the wrong side it is, in units of `certified_radius`; and "noises", the same
-        in units of its own radius, infinite where that is 0: beyond 1 its noise cannot
-        explain it. `pandas.DataFrame(model.suspects_)` is a table of them. Absent for
-        data that is read in chunks.
+        With a `ramp`, training samples whose label is probably wrong: their loss is at
+        the cap in some binary problem, and the model predicts another class. The
+        largest distance comes first. Fields are "sample", the row; "label", the given
+        label; "predicted"; "distance", how far on the wrong side it is, in units of
+        `certified_radius`; and "noises", the distance divided by its radius, infinite
+        if that is 0. Above 1 the noise cannot explain the label.
+        `pandas.DataFrame(model.suspects_)` makes a table.
     descent_ : list of dict
         With a `ramp`, for each binary problem how many samples the model leaves out
         ("left_out"), and "objectives", "start" and "ending" as in
@@ -126,51 +124,55 @@ class RobustLinearSVC(LinearClassifier):
     objective_ : array of shape (1,) or (n_classes,)
         The objective of each binary problem at its solution.
     dual_gap_ : array of shape (1,) or (n_classes,)
-        Duality gap of each binary problem, on all samples: how much better any other
-        model can be at most.
+        Duality gap of each binary problem, on all samples: no other model has an
+        objective that is lower by more.
     relative_gap_ : array of shape (1,) or (n_classes,)
-        The duality gaps as shares of the objectives.
+        The duality gaps divided by the objectives.
     converged_ : array of shape (1,) or (n_classes,)
-        Whether each binary problem is proven to `tol`.
+        Whether `tol` is proven for each binary problem.
     n_iter_ : array of shape (1,) or (n_classes,)
     screening_ : list of dict
-        For each binary problem the shares of samples proven irrelevant ("removed") and
-        proven at full weight ("saturated"), the "trace" of its certified points, and
-        whether it "converged", as `wideberth.results.Solution` defines it.
+        For each binary problem: fractions of samples proven irrelevant ("removed") and
+        proven to have α = c ("saturated"), the "trace" of certified points, and whether
+        it "converged", as in `wideberth.results.Solution`.
     noise_ : str, array, Noise or None
-        The shape trained against, in units of the X that `fit` saw and in the order of
-        its features; None where `X_err` gave every sample its own.
+        The noise, in units of the X given to `fit` and in the order of its features;
+        None if every sample has errors of its own (`X_err`).
     error_shape_ : str or None
-        How `X_err` was read in training; None without. A model trained with `X_err`
-        asks for that of the samples it is to judge.
-    radius_ : float, dict or None
-        The radius trained with, one number or one per class label; None where every
-        sample had its own. `robust_score` and `worst_case` go by it.
+        The shape of `X_err` in training; None without. A model trained with `X_err`
+        needs `X_err` in its other methods, too.
+    radius_ : float or None
+        The radius of training; None if every sample had its own. It is the default of
+        `robust_score` and `worst_case`.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
 
     See Also
     --------
-    wideberth.make_robust_pipeline : noise in the units of the data before scaling.
+    wideberth.make_robust_pipeline : noise in raw units, before a scaler.
     wideberth.radius_from_std : radii from a standard deviation.
     wideberth.errors.from_replicates : errors from repeated measurements.
 
     Notes
     -----
-    For probabilities wrap it in `sklearn.calibration.CalibratedClassifierCV`. To
-    hand on the features that have a weight alone, use
-    `sklearn.feature_selection.SelectFromModel(..., threshold=1e-12)`: weights of the
-    others are 0 exactly.
+    For probabilities wrap it in `sklearn.calibration.CalibratedClassifierCV`. To select
+    the features with a non-zero weight, use
+    `sklearn.feature_selection.SelectFromModel(..., threshold=1e-12)`: the other weights
+    are exactly 0.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
     >>> from wideberth import RobustLinearSVC
-    >>> X, y = load_iris(return_X_y=True)
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
     >>> model = RobustLinearSVC(radius=0.1).fit(X, y)
-    >>> bool(model.robust_score(X, y, 0.1) <= model.score(X, y))
-    True
+    >>> model.predict(X[:3])
+    array([0, 0, 0])
+    >>> model.certified_radius(X[:3]).round(1)
+    array([2.1, 1.4, 1.5])
     """
 
     def __init__(
@@ -206,27 +208,26 @@ class RobustLinearSVC(LinearClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
-            float32 is used as it is, without a float64 copy. Or data that is read in
-            chunks, as `wideberth.data.open_data` takes it or returned by it. Arrays
-            of other libraries are copied to NumPy; `wideberth.solve` leaves them where
-            they are.
+            float32 is not copied to float64. Or data that is read in chunks: what
+            `wideberth.data.open_data` takes or returns. Arrays of other libraries are
+            copied to NumPy; `wideberth.solve` does not copy them.
         y : array of shape (n_samples,)
             Labels of any kind.
         sample_weight : array of shape (n_samples,), optional
-            Factors on C. A sample of weight 0 might as well be absent.
+            Factors on C. A sample of weight 0 is ignored.
         radius : float or array of shape (n_samples,), optional
-            How far each sample may be off; takes the place of the parameter `radius`.
+            How far each sample may be off; replaces the parameter `radius`.
         X_err : array or CSR matrix of shape (n_samples, n_features), frame, array of \
                 shape (n_samples, n_features, n_features) or pair, optional
             Error bars: how far every cell of X may be off, in its units, and 0 where it
             is exact. Frames are aligned with X by the names of columns, and those of
             pandas by the labels of rows; other labels are refused. A covariance for
             every sample has three dimensions. With error_shape="box" a pair (down, up)
-            of magnitudes states lopsided tolerances: two tables in a tuple or a list,
-            or `np.stack([down, up], axis=-1)`, of shape (n_samples, n_features, 2),
-            which the searches of scikit-learn slice for their folds like other arrays.
-            Cells without an error: `wideberth.errors.fill`. Data that is read in chunks
-            has them as `wideberth.data.open_data` says. `noise` is left at its default.
+            states asymmetric tolerances as positive numbers: two tables in a tuple or a
+            list, or `np.stack([down, up], axis=-1)`, of shape (n_samples, n_features,
+            2), which the searches of scikit-learn slice for their folds like other
+            arrays. `wideberth.errors.fill` fills missing errors. For data that is read
+            in chunks see `wideberth.data.open_data`. Leave `noise` at its default.
 
         Returns
         -------
@@ -252,8 +253,7 @@ class RobustLinearSVC(LinearClassifier):
             plain = not hasattr(self, "radius_") and not default_radius(self.noise)
             said = "  # an ordinary SVM, unless fit is given a radius or X_err"
             return said if plain else ""
-        sizes = list(radius.values()) if isinstance(radius, dict) else radius
-        return "" if np.any(sizes) else "  # an ordinary SVM: radius is 0"
+        return "" if np.any(radius) else "  # an ordinary SVM: radius is 0"
 
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
         data = training_data(self, X, y, sample_weight, radius, X_err)

@@ -4,9 +4,6 @@ Two classes are one binary problem, in which the second is positive. More classe
 one problem each: the class against the rest. `TrainingRows` are samples in memory and
 `TrainingChunks` data that is read in chunks; both know their classes and solve one
 problem at a time. `fit_classes` solves all of them and sets what an estimator keeps.
-
-A radius is one number, a dict of class label to number, or one number per sample;
-`radii_of`, `scaled_radius` and `remembered_radius` are all that is done to one.
 """
 
 from __future__ import annotations
@@ -144,7 +141,7 @@ class OneVsRest:
         if given is None:
             return np.ones(len(labels))
         if isinstance(given, dict):
-            return per_class(given, labels, "class_weight", default=1.0)
+            return per_class(given, labels, "class_weight", 1.0)
         if isinstance(given, str) and given == "balanced":
             weighted = totals > 0
             share = np.where(weighted, weighted.sum() * totals, np.inf)
@@ -195,8 +192,9 @@ class MeasuredRows(Samples):
         """Check what is given for each sample."""
         weight = 1.0 if sample_weight is None else sample_weight
         weight = check_per_sample(weight, len(y), "sample_weight")
-        if np.ndim(radius) > 0:
-            radius = check_per_sample(radius, len(y), "radius")
+        if radius is not None:
+            each = check_per_sample(radius, len(y), "radius")
+            radius = each if np.ndim(radius) > 0 else radius
         return cls(X, y, weight, radius, () if bars is None else (bars,), **more)
 
     @property
@@ -209,11 +207,11 @@ class MeasuredRows(Samples):
         """The radius of every sample; None where a search is given none."""
         if self.radius is None:
             return None
-        return check_per_sample(radii_of(self.radius, self.y), self.n, "radius")
+        return check_per_sample(self.radius, self.n, "radius")
 
     def at(self, factor: float) -> Self:
         """The same samples under radii `factor` times as large."""
-        return replace(self, radius=scaled_radius(self.radius, factor))
+        return replace(self, radius=times(self.radius, factor))
 
     def remembered_radius(self):
         """What a model keeps of the radius."""
@@ -301,7 +299,7 @@ class TrainingRows(MeasuredRows, OneVsRest):
         return replace(
             statement,
             sample_weight=self.factored_weight,
-            radius=radii_of(self.radius, self.y),
+            radius=self.radius,
             X_err=self.bars,
         )
 
@@ -376,7 +374,7 @@ class TrainingChunks(OneVsRest):
     """
 
     X: Source
-    radius: float | dict | None
+    radius: float | None
     error_shape: str
     verbose: bool
     class_weight: dict | str | None = None
@@ -395,8 +393,8 @@ class TrainingChunks(OneVsRest):
 
     def remembered_radius(self):
         """What a model keeps of the radius; None where rows bring their own."""
-        own = self.X.brings_radii and not isinstance(self.radius, dict)
-        return None if self.radius is None or own else remembered_radius(self.radius)
+        own = self.radius is None or self.X.brings_radii
+        return None if own else remembered_radius(self.radius)
 
     def trainer(self, statement: Statement) -> Trainer:
         """What trains on one label against the rest."""
@@ -404,20 +402,16 @@ class TrainingChunks(OneVsRest):
 
     def stated(self, statement: Statement, unit: float = 1.0) -> Statement:
         """What is stated, with one radius for all rows; C in a unit of the targets."""
-        one = 0.0 if self.radius is None else self.radius
         return replace(
             statement,
             C=statement.C * unit,
             norm_penalty=statement.norm_penalty * unit,
-            radius=0.0 if isinstance(one, dict) else one,
+            radius=0.0 if self.radius is None else self.radius,
             error_shape=self.error_shape,
         )
 
     def _solve(self, statement: Statement, positive: int, options: Options) -> Solution:
-        radii = None
-        if isinstance(self.radius, dict):
-            radii = per_class(self.radius, self.labels, "radius")
-        classes = Classes(self.labels, positive, self.factors, radii)
+        classes = Classes(self.labels, positive, self.factors)
         stated = self.stated(statement)
         return solve_source(self.X, stated, options, classes, self.verbose)
 
@@ -440,7 +434,7 @@ def training_data(
 def _in_chunks(model, X, y, sample_weight, radius, X_err) -> TrainingChunks:
     own = np.ndim(radius) > 0 or names_values(X, radius)
     one = radius_to_train_with(model, radius, X_err)
-    if not own and not isinstance(one, dict):
+    if not own:
         check_number(one, "radius")  # before anything is read
     given = {"sample_weight": sample_weight, "radius": radius if own else None}
     source = open_labelled(X, y, X_err=X_err, **given)
@@ -457,7 +451,7 @@ def _in_chunks(model, X, y, sample_weight, radius, X_err) -> TrainingChunks:
 
 
 def radius_to_train_with(model, radius, X_err):
-    """The one given to `fit`, or the parameter, which is never one per sample.
+    """What is given to `fit`, or the parameter, which is never one per sample.
 
     Where neither is given it is the default beside the noise as stated, or the error
     bars.
@@ -465,8 +459,7 @@ def radius_to_train_with(model, radius, X_err):
     if radius is None and np.ndim(model.radius) > 0:
         raise ValueError(
             f"radius has shape {np.shape(model.radius)}; as a parameter it must be one "
-            "number or a dict of class label to number. Give one radius per sample to "
-            "fit: fit(X, y, radius=...)."
+            "number. Give one radius per sample to fit: fit(X, y, radius=...)."
         )
     radius = model.radius if radius is None else radius
     return radius_or_default(radius, model.noise, X_err)
@@ -476,10 +469,6 @@ def training_targets(
     model, X, y, sample_weight, radius, X_err
 ) -> TrainingTargets | TrainingChunks:
     """Check what `RobustLinearRegressor.fit` is given; note the features on it."""
-    if isinstance(model.radius, dict):
-        raise ValueError(
-            f"radius={short(model.radius)} must be one number: y has no classes."
-        )
     if not is_foreign(X) and is_scaled(X, y):
         return _in_chunks(model, X, y, sample_weight, radius, X_err)
     X, y, bars = read_measured(model, X, y, X_err, numbers=True)
@@ -556,7 +545,7 @@ def remedy_for_gaps(model) -> Iterator[None]:
 def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
     """Fit a `RobustLinearSVC` in place; return the warnings to issue."""
     check_jobs(model.n_jobs)
-    notes = unknown_classes(model.class_weight, data.radius, data.labels)
+    notes = unknown_classes(model.class_weight, data.labels)
     given, in_memory = model._options, isinstance(data, TrainingRows)
     places = data.positives
     model.noise_, options = model._noise(), given.solving(model.tol)
@@ -622,8 +611,7 @@ def _keep(model, data, solutions: list[Solution]) -> None:
     descents = [each.descent for each in solutions if each.descent is not None]
     if len(descents) == len(solutions):
         model.descent_ = [descent.summary() for descent in descents]
-        if isinstance(data, TrainingRows):
-            model.suspects_ = _suspects(model, data, solutions)
+        model.suspects_ = _suspects(model, data, solutions)
 
 
 def _screening(solution: Solution) -> dict:
@@ -710,61 +698,37 @@ def stated_noise(model):
     return model.noise if model.noise_ is None else model.noise_
 
 
-def per_class(table: dict, labels: np.ndarray, name: str, default=None) -> np.ndarray:
+def per_class(table: dict, labels: np.ndarray, name: str, default: float) -> np.ndarray:
     """Read a dict of class label to number as an array in the order of `labels`."""
     values = [table.get(label, default) for label in labels.tolist()]
-    if any(value is None for value in values):
-        missing = labels[[value is None for value in values].index(True)]
-        raise ValueError(
-            f"{name}={table!r} has no entry for the class {missing!s}; give one for "
-            "every class."
-        )
     return check_per_sample(values, len(labels), f"{name} per class")
 
 
-def unknown_classes(class_weight, radius, labels: np.ndarray) -> list[Warning]:
-    """Refuse, or else note, entries of a dict for labels that do not occur.
+def unknown_classes(class_weight, labels: np.ndarray) -> list[Warning]:
+    """Refuse, or else note, weights for labels that do not occur.
 
     As in scikit-learn they are an error where a class has no entry: then one of them is
     probably meant for it. Where every class has one they may be for classes that a fold
     of a cross-validation happens to lack, and a warning says so.
     """
-    known, notes = labels.tolist(), list[Warning]()
-    for name, table in {"class_weight": class_weight, "radius": radius}.items():
-        if not isinstance(table, dict):
-            continue
-        unknown = [label for label in table if label not in known]
-        said = f"{name} has entries for {unknown!r}, which do not occur in y"
-        if unknown and any(label not in table for label in known):
-            raise ValueError(
-                f"{said}; its classes are {known!r}. Name classes as y does; where "
-                "folds may lack a class, give every class an entry."
-            )
-        if unknown:
-            notes.append(UserWarning(f"{said}; its classes are {known!r}."))
-    return notes
+    if not isinstance(class_weight, dict):
+        return []
+    known = labels.tolist()
+    unknown = [label for label in class_weight if label not in known]
+    said = f"class_weight has entries for {unknown!r}, which do not occur in y"
+    if unknown and any(label not in class_weight for label in known):
+        raise ValueError(
+            f"{said}; its classes are {known!r}. Name classes as y does; where "
+            "folds may lack a class, give every class an entry."
+        )
+    return [UserWarning(f"{said}; its classes are {known!r}.")] if unknown else []
 
 
-def radii_of(radius, y):
-    """What `solve` takes for `radius`: one number or one per sample."""
-    if not isinstance(radius, dict):
-        return radius
-    labels, numbers = np.unique(y, return_inverse=True)
-    return per_class(radius, labels, "radius")[numbers]
-
-
-def scaled_radius(radius, factor: float):
+def times(radius, factor: float):
     """A radius times a factor; the factor itself where there is no radius."""
-    if isinstance(radius, dict):
-        return {label: factor * size for label, size in radius.items()}
     return factor if radius is None else factor * radius
 
 
-def remembered_radius(radius):
-    """What a fitted model keeps of the radius it was trained with, as `radius_`.
-
-    A number or a dict of class label to number; None where every sample had its own.
-    """
-    if isinstance(radius, dict):
-        return dict(radius)
-    return None if np.ndim(radius) > 0 else float(radius)
+def remembered_radius(radius) -> float | None:
+    """What a fitted model keeps as `radius_`; None where every sample had its own."""
+    return None if np.ndim(radius) > 0 else check_number(radius, "radius")

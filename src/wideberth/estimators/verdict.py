@@ -27,30 +27,30 @@ from wideberth.noise.sums import ratio
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of the classes of n objects, given their own errors.
+    """Classes of n objects and their certainty, given the errors of each object.
 
     Attributes
     ----------
     label : array of shape (n,)
-        The class.
+        The predicted class.
     margin : array of shape (n,)
-        By how much the score of the class leads over that of the runner-up, ≥ 0.
+        Score of the class minus that of the runner-up, ≥ 0.
     spread : array of shape (n,)
-        Standard deviation of that lead, from errors and gaps of the object.
+        Standard deviation of the margin, from errors and missing values of the object.
     chance : array of shape (n,)
-        Chance that the true features lie on the other side: with two classes exactly
-        that, with more a bound, the sum over all other classes. It counts that the
-        population was learned from so many rows, and no more.
+        Probability that the true features belong to another class. With more than two
+        classes it is an upper bound, the sum over the other classes. It allows for the
+        number of rows from which the population was learned.
     certain : array of bool of shape (n,)
-        Whether the chance is at most 1 − confidence.
+        Whether `chance` is at most 1 − `confidence`.
     runner_up : array of shape (n,)
-        The other class with the largest chance.
+        The most probable other class.
     remeasure : array of shape (n,)
-        The cell whose exact value would lower the variance of the margin most: the
-        name of a feature, or its number where features have no names; None or −1 where
-        nothing is uncertain.
+        The cell whose exact value would reduce the variance of the margin most: the
+        name of a feature, or its number if features have no names; None or −1 if all
+        cells are exact.
     share : array of shape (n,)
-        The part of that variance which would go.
+        The fraction of this variance that would be removed.
     confidence : float
     """
 

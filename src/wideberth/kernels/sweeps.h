@@ -5,6 +5,7 @@
 #ifndef WIDEBERTH_SWEEPS_H
 #define WIDEBERTH_SWEEPS_H
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,10 @@
 #define MOST_STEPS 100
 /* Share of its slope at the start at which a coordinate counts as maximised. */
 #define FLAT 1e-9
+/* So much more of c − α as makes α + (c − α) at least c, rounded. */
+#define ROUNDED_UP (1 + 2 * DBL_EPSILON)
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define SMALLER(a, b) ((a) < (b) ? (a) : (b))
 
 #if defined(__GNUC__)
 #define INLINED static inline __attribute__((always_inline))

@@ -58,6 +58,15 @@ INLINED double NAMED(dot_strided)(const REAL *x, ptrdiff_t stride, const double 
     {                                                                                  \
         for (ptrdiff_t p = 0; p < size; p++)                                           \
             d[at[p]] += step * x[p];                                                   \
+    }                                                                                  \
+    INLINED void NAMED(prefetch_##INDEX)(const REAL *x, const INDEX *at,               \
+                                         const INDEX *row)                             \
+    {                                                                                  \
+        for (ptrdiff_t p = row[0]; p < row[1] && p < row[0] + 64; p += 16) {           \
+            PREFETCH(at + p);                                                          \
+            PREFETCH(x + p);                                                           \
+            PREFETCH(x + p + 8);                                                       \
+        }                                                                              \
     }
 
 SPARSE_ROWS(int32_t)
@@ -84,7 +93,7 @@ INLINED void NAMED(any_epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, in
     ptrdiff_t cut = (ptrdiff_t)number_below(&at->random, RUN), first = 0, kept = 0;
     ptrdiff_t n_runs = (n_active + cut + RUN - 1) / RUN;
     double asks_down = 0, asks_up = 0, gap = 0, rise = 0, entries = 0;
-    double length = noisy ? norm_of_w(at) : 0;
+    double length = noisy ? norm_of_w(at) : 0, b = at->b, balance = at->balance;
     for (ptrdiff_t k = 0; k < n_runs; k++) { /* Fisher and Yates, from inside out */
         ptrdiff_t j = looks ? k : (ptrdiff_t)number_below(&at->random, k + 1);
         at->runs[k] = at->runs[j];
@@ -101,20 +110,28 @@ INLINED void NAMED(any_epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, in
         for (; k < stop; k++, ahead++) {
             ptrdiff_t i = active[k];
             double y = at->y[i], old = alpha[i], c = at->weights[i], along, u, step;
-            double square = at->squares[i], curvature = 0;
-            double linear = at->targets[i] - y * at->b;
+            double square = at->squares[i], curvature = square + beta;
+            double linear = at->targets[i] - y * b, up = (c - old) * ROUNDED_UP;
+            double part, new_alpha;
+            /* The reciprocal does not have to wait for ⟨x,d⟩. */
+            double inverse = 1 / (curvature + DBL_MIN);
             const REAL *x;
+            int more = ahead >= 0 && ahead < n_active;
             if (stored == SPARSE_32) {
+                if (more)
+                    NAMED(prefetch_int32_t)(data, indices32, indptr32 + active[ahead]);
                 first = indptr32[i];
                 size = indptr32[i + 1] - first;
                 along = NAMED(dot_int32_t)(data + first, indices32 + first, size, d);
             } else if (stored == SPARSE_64) {
+                if (more)
+                    NAMED(prefetch_int64_t)(data, indices64, indptr64 + active[ahead]);
                 first = indptr64[i];
                 size = indptr64[i + 1] - first;
                 along = NAMED(dot_int64_t)(data + first, indices64 + first, size, d);
             } else {
                 x = data + i * X->next_row;
-                if (ahead >= 0 && ahead < n_active) {
+                if (more) {
                     const REAL *next = data + active[ahead] * X->next_row;
                     if (stored == CONTIGUOUS)
                         for (ptrdiff_t p = 0; p < size && p < 64; p += 64 / sizeof(REAL))
@@ -124,52 +141,35 @@ INLINED void NAMED(any_epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, in
                             ? NAMED(dot)(x, d, size)
                             : NAMED(dot_strided)(x, X->next_column, d, size);
             }
-            along *= y;
             entries += (double)size;
-            if (noisy)
+            u = linear - y * along;
+            if (noisy) {
+                along *= y;
                 u = slope_at(0, along, square, at->norm2, at->s, at->radii[i], linear,
                              beta, &curvature);
-            else
-                u = linear - along;
-            if (u > 0) {
-                gap += (c - old) * u;
-                if (old >= c) {
-                    if (u > above)
-                        active[k] = -1 - i;
-                    continue;
-                }
-                if (u > asks_up)
-                    asks_up = u;
-            } else {
-                gap -= old * u;
-                if (old <= 0) {
-                    if (-u > below)
-                        active[k] = -1 - i;
-                    continue;
-                }
-                if (-u > asks_down)
-                    asks_down = -u;
             }
+            /* Few branches: to foresee a random one wrongly costs as much as a row. */
+            part = LARGER(up * u, -old * u);
+            gap += part;
+            if (!(part > 0)) { /* it rests at its bound */
+                active[k] = i ^ -(ptrdiff_t)((u > above) | (-u > below));
+                continue;
+            }
+            asks_up = LARGER(asks_up, u);
+            asks_down = LARGER(asks_down, -u);
             if (looks)
                 continue;
-            if (noisy) {
+            if (noisy)
                 step = maximiser(u, curvature, along, square, at->norm2, at->s,
-                                 at->radii[i], linear, beta, -old, c - old);
-            } else {
-                curvature = square + beta;
-                step = curvature > 0 ? u / curvature : u > 0 ? INFINITY : -INFINITY;
-            }
-            if (step >= c - old) {
-                step = c - old;
-                alpha[i] = c;
-            } else if (step <= -old) {
-                step = -old;
-                alpha[i] = 0;
-            } else if (step == 0) {
+                                 at->radii[i], linear, beta, -old, up);
+            else
+                step = u * inverse;
+            step = SMALLER(step, up);
+            step = LARGER(step, -old);
+            if (step == 0)
                 continue;
-            } else {
-                alpha[i] = old + step;
-            }
+            new_alpha = old + step;
+            alpha[i] = SMALLER(new_alpha, c);
             if (noisy) {
                 rise += step * (linear - 0.5 * step * beta) + 0.5 * length * length;
                 at->norm2 += step * (2 * along + step * square);
@@ -183,9 +183,9 @@ INLINED void NAMED(any_epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, in
             } else {
                 rise += step * (u - 0.5 * step * curvature);
             }
-            at->b += beta * step * y;
-            at->balance += step * y;
             step *= y;
+            b += beta * step;
+            balance += step;
             if (stored == SPARSE_32)
                 NAMED(add_int32_t)(data + first, indices32 + first, size, step, d);
             else if (stored == SPARSE_64)
@@ -202,6 +202,8 @@ INLINED void NAMED(any_epoch)(const NAMED(Matrix) *X, Ascent *at, int stored, in
         if (active[k] >= 0)
             active[kept++] = active[k];
     at->n_active = kept;
+    at->b = b;
+    at->balance = balance;
     at->below = asks_down;
     at->above = asks_up;
     at->gap = gap;

@@ -201,7 +201,7 @@ def among(array: np.ndarray, columns: np.ndarray, axes: int = 1) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What the true features of n objects probably are.
+    """Posterior distribution of the true features of n objects.
 
     Attributes
     ----------
@@ -210,12 +210,12 @@ class Posterior:
     responsibilities : array of shape (n, K)
         Probability that an object belongs to each Gaussian of the population.
     means : array of shape (K, n, d)
-        Posterior mean, had the object come from that Gaussian.
+        Posterior mean if the object comes from that Gaussian.
     covariances : array of shape (K, n, d, d)
     uncertainty : PopulationUncertainty or None
-        How well the population is known; responsibilities count it.
+        Uncertainty of the population, which responsibilities allow for.
     shift : array of shape (n, d)
-        What the categories of an object add to the means of the population.
+        Effect of the categories of an object on the means of the population.
     """
 
     mean: np.ndarray

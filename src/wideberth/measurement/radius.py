@@ -1,4 +1,4 @@
-"""Radii from what people know: standard deviations, or replicates.
+"""Radii from standard deviations or replicates.
 
 Unless they say otherwise the helpers assume Gaussian noise δ of covariance σ²I where
 `noise` is a name, σ² diag(τ²) where it gives scales τ and σ²Σ where it gives a matrix.
@@ -45,24 +45,24 @@ _COVERS = ("margin", "sample")
 def radius_from_std(
     std, n_features, *, confidence=0.95, noise="l2", covers="margin"
 ) -> float | np.ndarray:
-    """Radius for an instrument of known standard deviation.
+    """Return the radius for errors of known standard deviation.
 
     Parameters
     ----------
     std : float or array of shape (n_samples,)
-        Standard deviation of every feature; one per sample where instruments differ.
-        With per-feature `noise` scales it is a factor on them: 1 if the scales are the
-        standard deviations themselves.
+        Standard deviation of every feature; one for each sample if instruments differ.
+        If `noise` gives scales, it is a factor on them: 1 if the scales are the
+        standard deviations.
     n_features : int
     confidence : float, default=0.95
-        Probability with which the promise holds for a sample.
+        Probability with which the guarantee holds for a sample.
     noise : {"l2", "linf", "l1"}, scales, covariance or Correlated, default="l2"
         Shape of the noise, as for `RobustLinearSVC`. A covariance counts with as many
         degrees of freedom as its rank.
     covers : {"margin", "sample"}, default="margin"
-        What is promised: that a new sample's score changes by no more than the model
-        allows for, or that its whole displacement lies in the uncertainty set, which
-        takes far larger radii; see the module's documentation.
+        What is guaranteed. "margin": the margin of a new sample falls by no more than
+        the model allows for. "sample": the whole error lies in the noise set; this
+        takes a much larger radius.
 
     Returns
     -------

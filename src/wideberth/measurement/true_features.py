@@ -56,60 +56,60 @@ _MOST_EFFECTS = 200
 
 
 class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Replace measurements by what the true features probably were.
+    """Replace measurements by posterior means of the true features.
 
-    Measurements have errors, a standard error in each cell, and some are missing. This
-    learns the population that the objects come from, a Gaussian or several, and gives
-    for each object the posterior mean of its true features: cells with small errors
-    stay, cells with large ones move to where the other cells and the population say
-    they should be, and missing ones are filled. Exact cells stay exactly. Columns of
-    two values without errors and gaps, such as one-hot categories, are no part of the
-    Gaussians: the means of the others depend on them.
+    Each cell has a standard error, and some cells are missing. `fit` learns the
+    population of the objects, one Gaussian or several. `transform` returns the
+    posterior mean of the true features of each object: cells with small errors hardly
+    change, cells with large errors move to what the other cells predict, and missing
+    cells are filled. Exact cells do not change. Columns with two values, no errors and
+    no gaps, such as one-hot categories, are not part of the Gaussians; the means of the
+    other columns depend on them.
 
-    It is useful before any model, not only those of this package. Give `X_err` to `fit`
-    and to `transform`: new objects have errors of their own.
+    It can be used before any model. Give `X_err` to `fit` and to `transform`: new
+    objects have errors of their own.
 
     Parameters
     ----------
     n_components : {"auto", "per_class"} or int, default="auto"
-        Gaussians of the population. "per_class" has one for each label in `y`; labels
-        are used to fit, never to denoise. "auto" takes that or a single one, whichever
-        makes rows that were left out likelier; a single one without labels, or if a
-        class has no more rows than there are features.
+        Number of Gaussians of the population. "per_class" fits one for each label in
+        `y`; `transform` does not use labels. "auto" chooses between that and a single
+        one by the likelihood of rows left out. It takes a single one without labels, or
+        if a class has no more rows than features.
     shrinkage : "auto" or float, default="auto"
-        How many rows the claim counts for that features do not depend on each other.
-        "auto" takes that of …, ¼, 1, 4, 16, … under which rows that were left out
-        are likeliest. It always counts for a millionth of the rows at least, so that
-        covariances are never singular: two columns that hold the same quantity have
-        true values that differ by a thousandth of their spread.
+        Weight, in rows, of the prior that features are uncorrelated. "auto" chooses
+        from …, ¼, 1, 4, 16, … by the likelihood of rows left out. The weight is at
+        least a millionth of the number of rows, so that covariances are never singular:
+        true values of two equal columns then differ by about a thousandth of their
+        standard deviation.
     tol : float, default=1e-4
-        EM has converged when a plain step changes the log likelihood, with that of the
-        prior, by no more than this per row.
+        EM has converged when a plain step changes the log likelihood plus log prior by
+        at most this per row.
     max_iter : int, default=200
-        Most steps of EM.
+        Largest number of steps of EM.
     verbose : bool or int, default=0
-        Whether to print what is being learned, step by step.
+        Whether to print the progress of fitting.
     random_state : int, RandomState instance, optional
-        For the start of a mixture of `n_components` > 1, by k-means.
+        For the starting point of a mixture with `n_components` > 1, by k-means.
 
     Attributes
     ----------
     weights_ : array of shape (n_components,)
-        Share of each Gaussian.
+        Weight of each Gaussian.
     means_ : array of shape (n_components, n_features)
     covariances_ : array of shape (n_components, n_features, n_features)
         Of the true features, without errors.
     n_components_ : int
     shrinkage_ : array of shape (n_components,)
-        Rows that the prior of each Gaussian counts for.
+        Weight of the prior of each Gaussian, in rows.
     n_iter_ : int
-        Steps of EM, of the Gaussian that took most.
+        Steps of EM; the largest number over the Gaussians.
     objective_ : list of float
-        What EM maximised, step by step; of the Gaussian that took most. It never falls,
-        and the last one is that of the population.
+        Objective of EM after each step, for the Gaussian with the most steps. It never
+        falls.
     misfit_ : dict of str to list of int
-        Columns where the measurements have what the population has not: "lumps", which
-        may be a skew, and heavy "tails". −1 stands for whole rows. `fit` warns of them.
+        Columns where the population does not fit the measurements: "lumps" (clusters or
+        a skew) and heavy "tails". −1 stands for whole rows. `fit` warns of them.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
 
@@ -160,22 +160,20 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, X, y=None, *, X_err=None):
         """Learn the population from measurements, of at most 100 000 rows.
 
-        Of more rows, so many are drawn at random, always the same ones.
+        If there are more rows, 100 000 are drawn at random, always the same ones.
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features), or what is read in chunks
             Measurements, NaN where there is none. Files, Dask collections and chunks
-            of a program are taken as `wideberth.open_data` takes them, with `y` and
-            `X_err` as there; labels may be missing, (X, None, None, None, X_err). They
-            are read once.
+            are given as for `wideberth.open_data`, and so are `y` and `X_err`; labels
+            may be missing, (X, None, None, None, X_err). They are read once.
         y : array of shape (n_samples,), optional
             Labels, for one Gaussian per class.
         X_err : array or frame of shape (n_samples, n_features), or a number, optional
-            Standard errors, 0 where a value is exact; frames are used by name. Cells
-            without a measurement may have any. Covariances of the errors of each row,
-            shape (n_samples, n_features, n_features), are taken too. By default all
-            values are exact.
+            Standard errors, 0 if a value is exact; frames are aligned by name. Errors
+            of missing cells are ignored. Or covariances of the errors of each row, of
+            shape (n_samples, n_features, n_features). By default all values are exact.
 
         Returns
         -------
@@ -238,7 +236,8 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X, y, X_err
-            As for `fit`. Labels serve to fit only: these rows are treated as new ones.
+            As for `fit`. Labels are used to fit only: these rows are transformed like
+            new ones.
 
         Returns
         -------
@@ -254,8 +253,8 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array or frame of shape (n_samples, n_features)
             Measurements, NaN where there is none.
         X_err : error bars of these rows, optional
-            As for `fit`; `X_err=0` says that all values are exact. What was fitted to
-            measurements with errors asks for them.
+            As for `fit`; `X_err=0` says that all values are exact. Required if `fit`
+            had errors.
 
         Returns
         -------
@@ -279,9 +278,8 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         Posterior
-            `mean` and `covariance` of each row, which `RobustLinearSVC.fit(mean, y,
-            X_err=covariance)` takes; and the same for each Gaussian, with
-            `responsibilities`.
+            `mean` and `covariance` of each row, for `RobustLinearSVC.fit(mean, y,
+            X_err=covariance)`; and the same for each Gaussian, with `responsibilities`.
         """
         check_is_fitted(self)
         part = self._read(X, X_err)

@@ -431,7 +431,7 @@ class Correlated(Shape):
 
     @property
     def rank(self) -> int:
-        """In how many directions there is noise."""
+        """Number of directions that have noise."""
         return self.principal.degrees(len(self.factor))
 
     def support(self, w):
@@ -527,10 +527,10 @@ def _secular_root(a: np.ndarray, squares: np.ndarray, s: float) -> float:
 
 
 class Box(Scaled):
-    """Box: feature j off by up to ρτ_j, whatever the others; Ω(w) = Σ τ_j|w_j|.
+    """Box: feature j is off by at most ρτ_j, for all j; Ω(w) = Σ τ_j|w_j|.
 
-    What data sheets state as tolerances. The more of them there are to pay for, the
-    fewer features keep a weight.
+    Use it for tolerances of a data sheet. The larger the tolerances, the fewer features
+    have a non-zero weight.
 
     Parameters
     ----------
@@ -570,13 +570,13 @@ class Box(Scaled):
 class CrossPolytope(Scaled):
     """Cross-polytope: errors whose Σ|δ_j|/τ_j is at most ρ; Ω(w) = max τ_j|w_j|.
 
-    A budget of error that may fall on one feature or be shared out.
+    The total error is limited. It may be in one feature or in several.
 
     Parameters
     ----------
     scales : array or Series of shape (d,)
-        τ_j ≥ 0, how far a feature is off that takes the whole budget of 1; 0 where it
-        is exact. A Series is aligned with the columns of X by name.
+        τ_j ≥ 0, the largest error of feature j if all others are exact; 0 if it is
+        exact itself. A Series is aligned with the columns of X by name.
 
     Examples
     --------

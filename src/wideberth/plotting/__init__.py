@@ -5,7 +5,6 @@
 `MarginDisplay`: a model in two dimensions, with the uncertainty of every sample.
 `PathDisplay`: coefficients along a path, and what screening left to the solver.
 `ChoiceDisplay`: errors over C, and the bound that none of them can be below.
-`FeaturesDisplay`: how much noise or penalty each feature of a path outlasts.
 
 Each has `from_estimator(...)` (`from_path(...)`,
 `from_choice(...)`), which computes and draws, and
@@ -14,12 +13,11 @@ Each has `from_estimator(...)` (`from_path(...)`,
 
 from wideberth.plotting.fits import CertifiedAccuracyDisplay, ReliabilityDisplay
 from wideberth.plotting.margin import MarginDisplay
-from wideberth.plotting.paths import ChoiceDisplay, FeaturesDisplay, PathDisplay
+from wideberth.plotting.paths import ChoiceDisplay, PathDisplay
 
 __all__ = [
     "CertifiedAccuracyDisplay",
     "ChoiceDisplay",
-    "FeaturesDisplay",
     "MarginDisplay",
     "PathDisplay",
     "ReliabilityDisplay",

@@ -11,7 +11,7 @@ from wideberth.plotting.display import Display
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CertifiedAccuracyDisplay(Display):
-    """Accuracy under the worst perturbation, as a function of its radius.
+    """Accuracy under the worst errors, as a function of their size.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ class CertifiedAccuracyDisplay(Display):
         estimator : fitted RobustLinearSVC or RobustPipeline
         X, y : data to evaluate on
         radii : array, optional
-            By default 101 values from 0 to where hardly any sample is left.
+            By default 101 values from 0 to the radius at which hardly any sample is
+            right.
         name : str, optional
-            For the legend; by default the estimator's name and radius, where it was
-            trained with one.
+            For the legend; by default the name of the estimator and its radius.
         ax : matplotlib Axes, optional
         X_err : error bars of the data, optional
-            As for `robust_score`; radii are factors on them.
+            As for `robust_score`; radii are multiples of these errors.
 
         Returns
         -------
@@ -61,7 +61,7 @@ class CertifiedAccuracyDisplay(Display):
         accuracy = np.array(list(scores))
         last = _last_step(estimator)
         trained = getattr(last, "best_estimator_", last).radius_
-        trained = None if isinstance(trained, dict) else trained or None
+        trained = trained or None
         if name is None:
             name = type(_last_step(estimator)).__name__
             name += f", radius {trained:g}" if trained else ""
@@ -80,15 +80,15 @@ class CertifiedAccuracyDisplay(Display):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReliabilityDisplay(Display):
-    """How often a class was the true one, beside the probability promised for it.
+    """Observed frequency of a class against its predicted probability.
 
-    Bars are one standard error of what would be seen if promises hold.
+    Bars are one standard error of the frequency if the probabilities are right.
 
     Parameters
     ----------
     promised, observed, errors : arrays of shape (n_cells,)
-        Mean probability, share of samples, and standard error of that share, in cells
-        of equally many samples with similar probabilities.
+        Mean probability, frequency of the class, and standard error of this frequency,
+        in cells of equally many samples with similar probabilities.
     counts : array of shape (n_cells,)
         Samples in each cell.
     name : str, optional
@@ -105,14 +105,14 @@ class ReliabilityDisplay(Display):
     def from_estimator(
         cls, estimator, X, y, *, label=None, n_cells=10, name=None, ax=None, X_err=None
     ):
-        """Compare `predict_proba` with labels of samples that training did not see.
+        """Compare `predict_proba` with labels of samples not used in training.
 
         Parameters
         ----------
         estimator : fitted MeasuredSVC, or another model with `predict_proba`
         X, y : data to evaluate on
         label : class label, optional
-            Whose probability; by default that of the last class.
+            The class whose probability is drawn; by default the last one.
         n_cells : int, default=10
         name : str, optional
             For the legend; by default the estimator's name.

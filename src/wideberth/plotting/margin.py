@@ -13,10 +13,10 @@ from wideberth.plotting.display import Display
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MarginDisplay(Display):
-    """A model of two features: boundary, margins, and every sample's uncertainty set.
+    """Model of two features: boundary, margins, and the noise set of each sample.
 
-    The picture behind the robust SVM: the margin keeps its distance from the sets
-    around the samples, not from the samples alone.
+    The robust SVM keeps the sets outside the margins where it can, not only the
+    samples.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class MarginDisplay(Display):
     intercept : array of shape (n_problems,)
     classes : array of labels
     middles : array of shape (n_samples, 2), optional
-        Middles of the sets, where they are not the samples: those of lopsided boxes.
+        Centres of the sets, if they are not the samples (asymmetric boxes).
     """
 
     X: np.ndarray
@@ -49,14 +49,14 @@ class MarginDisplay(Display):
         ----------
         estimator : fitted RobustLinearSVC or RobustPipeline, of two features
         X, y : data to draw
-        radius : float, dict or array of shape (n_samples,), optional
-            Size of the uncertainty sets; by default that of training. A model that
-            was trained with one radius per sample asks for them. With `X_err` in
-            units of the errors, and 1 by default if there were none in training.
+        radius : float or array of shape (n_samples,), optional
+            Size of the sets; by default that of training. Required if the model was
+            trained with a radius for each sample. With `X_err` it is in units of the
+            errors, and 1 by default if the model was trained without errors.
         ax : matplotlib Axes, optional
         X_err : error bars of the data, optional
             As for `robust_score`; every sample is drawn with its own box or ellipse.
-            A model that was trained with error bars asks for them.
+            Required if the model was trained with error bars.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class MarginDisplay(Display):
             outline = np.array([shape.maximizer(w) for w in normals])
         else:
             outline = np.stack([judged.noise.gradients(w) for w in normals], axis=1)
-        radii = np.broadcast_to(model._radii(y, radius, X_err), (len(y),))
+        radii = np.broadcast_to(model._radii(radius, X_err), (len(y),))
         return cls(
             X=X,
             y=y,

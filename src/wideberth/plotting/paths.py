@@ -1,4 +1,4 @@
-"""Displays of a path: its coefficients, and how long each feature keeps its own."""
+"""Displays of a path and of a choice along it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _names(path, feature_names) -> Sequence[str]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PathDisplay(Display):
-    """Coefficients along a path, and shares of the samples below them.
+    """Coefficients along a path, and below them fractions of the samples.
 
     Parameters
     ----------
@@ -98,13 +98,13 @@ class PathDisplay(Display):
         Of what varies.
     coefs : array of shape (n_points, n_features)
     removed, saturated, undecided : arrays of shape (n_points,)
-        Shares of samples that the final certificates prove to have α = 0 and α = C, and
-        share that the solution before left to the solver.
+        Fractions of samples that the final certificates prove to have α = 0 and α = C,
+        and the fraction that the previous solution left undecided.
     feature_names : sequence of str
     against : {"C", "radius", "norm_penalty", "ramp"}, default="C"
         What varies.
     title : str, default=""
-        What is the same of all points.
+        Text above the plot, such as what all points have in common.
     """
 
     values: np.ndarray
@@ -155,101 +155,8 @@ class PathDisplay(Display):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FeaturesDisplay(Display):
-    """How long features keep a weight as the noise or its penalty grows.
-
-    A bar ends at the largest radius or norm penalty of the path at which the feature
-    still has a weight; those that last longest come first.
-
-    Parameters
-    ----------
-    lasting : array of shape (n_shown,), descending
-        The ends of the bars.
-    feature_names : sequence of str
-        Names of the features shown.
-    against : {"radius", "norm_penalty"}
-        What varies.
-    limits : pair of float
-        Smallest and largest value tried.
-    title : str, default=""
-
-    Examples
-    --------
-    >>> from wideberth import path
-    >>> from wideberth.datasets import load_breast_cancer, paper_preprocess
-    >>> from wideberth.plotting import FeaturesDisplay
-    >>> X, y = load_breast_cancer()
-    >>> X = paper_preprocess("breast_cancer", X)
-    >>> models = path(X, y, Cs=[1.0], noise="linf", norm_penalties=[1, 10, 100])
-    >>> display = FeaturesDisplay.from_path(models, n_features=5)  # doctest: +SKIP
-    """
-
-    lasting: np.ndarray
-    feature_names: Sequence[str]
-    against: str
-    limits: tuple[float, float]
-    title: str = ""
-
-    @classmethod
-    def from_path(
-        cls, path, *, against=None, k=0, feature_names=None, n_features=20, ax=None
-    ):
-        """Find out from the models of a `Path`, and draw.
-
-        Parameters
-        ----------
-        path : Path
-            Over several radii or norm penalties, by noise that leaves features out.
-        against : {"radius", "norm_penalty"}, optional
-            What varies; found out where it is not given.
-        k : int, default=0
-            Number of the C.
-        feature_names : sequence of str, optional
-        n_features : int, default=20
-            Most features to show; those without a weight anywhere are never shown.
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        FeaturesDisplay
-        """
-        if against is None:
-            against = "norm_penalty" if _varies(path, "norm_penalty") else "radius"
-        line = _line(path, against, k)
-        if against in ("C", "ramp") or not _varies(path, against):
-            raise ValueError(
-                f"against={against!r}: features are followed along a path of several "
-                "radii or norm penalties. Give path(..., norm_penalties=[...])."
-            )
-        sizes = np.abs(path.coefs[line.where])
-        used, last = sizes > 0, len(sizes) - 1
-        lasting = last - np.argmax(used[::-1], axis=0)  # where it has a weight at all
-        kept = np.flatnonzero(used.any(axis=0))
-        order = np.lexsort((-sizes[lasting[kept], kept], -lasting[kept]))
-        shown, names = kept[order][:n_features], _names(path, feature_names)
-        return cls(
-            lasting=line.values[lasting[shown]],
-            feature_names=[str(names[j]) for j in shown],
-            against=against,
-            limits=(float(line.values[0]), float(line.values[-1])),
-            title=line.title,
-        ).plot(ax=ax)
-
-    def _draw(self, ax):
-        places = np.arange(len(self.lasting))
-        ax.barh(places, self.lasting, color="C0")
-        ax.set_yticks(places, self.feature_names, fontsize="small")
-        ax.invert_yaxis()
-        ends = np.array([0.0, *self.limits, *self.lasting])
-        _scale(ax, self.against, ends)
-        ax.set_xlim(0, 1.05 * self.limits[1])
-        ax.set_xlabel(f"largest {_CALLED[self.against]} at which it has a weight")
-        ax.set_title(self.title)
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
 class ChoiceDisplay(Display):
-    """Cross-validated errors over C, and the bound that none of them can be below.
+    """Cross-validated errors over C, and a proven lower bound of them.
 
     Parameters
     ----------
@@ -261,7 +168,7 @@ class ChoiceDisplay(Display):
 
     @classmethod
     def from_choice(cls, choice, *, ax=None):
-        """Draw what `RobustLinearSVCCV(prove=...)` keeps as `choice_`.
+        """Draw the `choice_` of `RobustLinearSVCCV(prove=...)`.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ from wideberth.problem.statement import Statement
 
 @dataclass(frozen=True)
 class Bracket:
-    """Bounds on a number that has no closed form; equal when it has."""
+    """Bounds on a number; equal if it has a closed form."""
 
     lower: float
     upper: float
@@ -72,26 +72,27 @@ def critical_radius(
     tol=1e-3,
     max_iter=200,
 ) -> Bracket:
-    """Return the uniform radius from which on the best robust model is w = 0.
+    """Return the radius from which on the best robust model is constant, w = 0.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d), or Problem
-        Data in memory; or a problem, which states all the rest but for its radii.
+        Data in memory; or a problem, which replaces all other arguments; its radii are
+        ignored.
     y : array of shape (n,)
         Labels of two classes, or numbers, as in `solve`.
     C, noise, X_err, error_shape, norm_penalty
     fit_intercept, intercept_penalty, sample_weight, loss, quantile
-        As in `solve`. With `X_err` it is the factor on all errors.
+        As in `solve`. With `X_err` the result is a factor on all errors.
     tol : float
-        Relative width of the bracket to stop at.
+        Relative width of the bracket at which to stop.
     max_iter : int
-        Most steps towards it; a closed form needs none.
+        Largest number of steps; a closed form needs none.
 
     Returns
     -------
     Bracket
-        `lower` and `upper` bounds, equal where there is a closed form.
+        `lower` and `upper` bounds; equal if there is a closed form.
     """
     if isinstance(X, Problem):
         return critical_scale(X.with_radii(1.0), tol=tol, max_iter=max_iter)

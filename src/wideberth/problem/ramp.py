@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wideberth.problem.arrays import namespace
 from wideberth.problem.certificate import Certificate, PrimalPoint
 from wideberth.problem.problem import Problem
 from wideberth.problem.rounding import accurate_sum
@@ -50,45 +49,17 @@ class Ramp:
 
     def rest(self, left_out: np.ndarray) -> Problem:
         """The robust SVM on the samples that are not left out."""
-        weights = self.problem.weights
-        return self.problem.with_weights(
-            namespace(weights).where(left_out, 0.0, weights)
-        )
+        return self.problem.with_weights(np.where(left_out, 0.0, self.problem.weights))
 
     def cost(self, left_out: np.ndarray) -> float:
         """(1 − a)Σ_K c_i, what samples left out cost."""
-        weights = self.problem.weights
-        return self.most * accurate_sum(
-            namespace(weights).where(left_out, weights, 0.0)
-        )
+        return self.most * accurate_sum(self.problem.weights[left_out])
 
     def value(self, point: PrimalPoint) -> float:
         """R at a point of the problem, whose margins are known."""
         left_out = self.left_out(point.slack)
         rest = self.rest(left_out).at(point.w, point.b, point.margins)
         return rest.value + self.cost(left_out)
-
-
-@dataclass(frozen=True)
-class Beyond:
-    """The samples that the ramp leaves out at a point, of any rows."""
-
-    level: float
-    w: np.ndarray
-    b: float
-
-    def ramp(self, problem: Problem) -> Ramp:
-        """The ramp on these rows."""
-        return Ramp(problem, self.level)
-
-    def slack(self, problem: Problem) -> np.ndarray:
-        """1 − ψ_i of these rows at the point."""
-        return problem.slack(self.w, self.b)
-
-    def rest(self, problem: Problem) -> Problem:
-        """The robust SVM on the rows that are not left out."""
-        ramp = self.ramp(problem)
-        return ramp.rest(ramp.left_out(self.slack(problem)))
 
 
 def with_cost(rest: Certificate, cost: float, roundings: float) -> Certificate:

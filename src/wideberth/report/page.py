@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import Any
+
+from markupsafe import Markup
 
 MARKERS = "osD^vP"
 # Colours stand for the page's variables: matplotlib draws with the left, CSS says what
@@ -26,6 +28,10 @@ _VARIABLES = {
     GRID: "var(--grid)",
     **{colour: f"var(--series-{k})" for k, colour in enumerate(SERIES, 1)},
 }
+#: A cell of a table: its start, and what it shows.
+_CELL = re.compile(r"(<td[^>]*)>(.*?)</td>")
+#: Widths of characters that are not as wide as a digit, in digits (DejaVu Sans).
+_WIDTHS = {" ": 0.5, ".": 0.5, "±": 1.3, "%": 1.5}
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "wideberth",  # the same figure has the same ids
@@ -101,10 +107,57 @@ def draw_panel(
     return svg.replace("<svg ", f'<svg role="img" aria-label="{described}" ', 1)
 
 
+def tails(column: Sequence[str]) -> list[str]:
+    """What follows the place at which the numbers of a column are aligned.
+
+    That is their ± if one of them has it, else their %, else the decimal point. What is
+    no number has the longest of all tails.
+    """
+    marks = [" ±", " %"]
+    if not any(mark in text for text in column for mark in marks):
+        marks = ["."]
+
+    def tail(text: str) -> str:
+        found = (text[text.index(mark) :] for mark in marks if mark in text)
+        return next(found, "")
+
+    own = [tail(text) if re.match(r"[+−]?\d", text) else None for text in column]
+    longest = max(filter(None, own), key=len, default="")
+    return [longest if one is None else one for one in own]
+
+
+def align(rows: str) -> Markup:
+    """Rows of a table whose numbers stand one below the other, and break at no unit."""
+    lines = [_CELL.findall(line) for line in rows.split("</tr>")]
+    shown = [[text for _, text in line] for line in lines if line]
+    if len({*map(len, shown)}) != 1:
+        return Markup(rows)
+    columns = [
+        [_width(tail) for tail in tails(column)] for column in zip(*shown, strict=True)
+    ]
+    lacks = iter(
+        max(column) - width
+        for widths in zip(*columns, strict=True)
+        for column, width in zip(columns, widths, strict=True)
+    )
+
+    def aligned(cell: re.Match) -> str:
+        lack, (start, text) = next(lacks), cell.groups()
+        style = f' style="--lack: {lack:g}ch"' if lack and "class" not in start else ""
+        text = re.sub("± .*|[^ ]+ %", r"<span>\g<0></span>", text)
+        return f"{start}{style}>{text}</td>"
+
+    return Markup(_CELL.sub(aligned, rows))
+
+
+def _width(text: str) -> float:
+    """About how wide a text is, in digits."""
+    return sum(_WIDTHS.get(character, 1.0) for character in text)
+
+
 def render(package: str, template: str, filters: dict[str, Callable], **shown) -> str:
     """The template of a package as a page: light and dark, screen and paper."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
 
     pages = Environment(
         loader=ChoiceLoader(
@@ -115,7 +168,7 @@ def render(package: str, template: str, filters: dict[str, Callable], **shown) -
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters |= filters
+    pages.filters |= {"align": align, **filters}
     here = files(__package__)
     style, script = (
         Markup(here.joinpath(name).read_text(encoding="utf-8"))

@@ -43,7 +43,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Partition:
-    """What is proven of every sample: α_i* = 0, α_i* = c_i, or nothing.
+    """What is proven about each sample: α_i* = 0, α_i* = c_i, or nothing.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class Partition:
     lower, upper : arrays of shape (n,)
         Bounds on the robust margin of each sample at the optimum.
     region : Region or None
-        Where the optimum was sought.
+        The region that contains the optimum.
     removed_features : boolean array of shape (d,), or None
-        Features with w_j* = 0, where they were asked for.
+        Features with w_j* = 0, if requested.
     """
 
     removed: np.ndarray

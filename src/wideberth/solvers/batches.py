@@ -38,7 +38,6 @@ from wideberth.problem.arrays import (
 )
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.merge import Grouping, Groups
-from wideberth.problem.ramp import Beyond
 from wideberth.problem.rows import Passes, as_rows
 from wideberth.screening import Partition, decide, screen_at_hand
 from wideberth.solvers.blocks import LEAST_DISTANCE, NoiseModel
@@ -82,10 +81,6 @@ class Batches(ABC):
     @abstractmethod
     def ask(self, question) -> Iterator:
         """Answers of all batches; one pass."""
-
-    def without(self, beyond: Beyond) -> Batches:
-        """The same without the rows that a ramp leaves out at a point."""
-        raise NotImplementedError
 
     def grouping(self, n: int) -> Grouping:
         """How to group n rows that cannot be held; not asked where all fit."""

@@ -32,7 +32,7 @@ from wideberth.problem.ramp import Ramp
 from wideberth.screening import Partition, screen_at_hand
 from wideberth.solvers.attempts import null_pair, prove
 from wideberth.solvers.base import Control, Solver
-from wideberth.solvers.ramp import ROUGH, Descended, DescentInMemory
+from wideberth.solvers.ramp import ROUGH, Descended, Descent
 from wideberth.solvers.starts import Predictor, WarmStart, at_bounds
 
 
@@ -135,7 +135,7 @@ class Sequence:
     ) -> Found:
         """Descend from what the hinge loss finds, or the ramp at the C before."""
         passes, control.steps = problem.rows.passes.count, convex.control.steps
-        descent = DescentInMemory(Ramp(problem, level), control, self.solver)
+        descent = Descent(Ramp(problem, level), control, self.solver)
         begun = {"hinge": convex.outcome}
         if before is not None:
             begun["the C before"] = before

@@ -11,48 +11,36 @@ solved to the tolerance asked for,
 R never rises: a round that finds nothing better keeps the point before. What comes out
 is a local minimum that depends on the start.
 
-`Descent` is the loop. `DescentInMemory` solves rounds with any solver. Its early rounds
-are rough: a round is expected to gain a tenth of what the one before did, and is solved
-to a tenth of that. With several starts the best result is kept. With many rows all this
-is done first on a sample of them. `DescentInChunks` keeps nothing as long as the data:
-the samples left out are those beyond the ramp at a point, and a pass over the rows sums
-up what they cost.
+Rounds are solved with any solver. The early ones are rough: a round is expected to gain
+a tenth of what the one before did, and is solved to a tenth of that. With several
+starts the best result is kept. With many rows all this is done first on a sample of
+them. All rows are in memory.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.limits import LITTLE, TINY
-from wideberth.problem.ramp import Beyond, Ramp, with_cost
+from wideberth.problem.ramp import Ramp, with_cost
 from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Solver
-from wideberth.solvers.batches import Batches
-from wideberth.solvers.driver import Driver
-from wideberth.solvers.newton import Newton
 from wideberth.solvers.sampling import Sample, small_sample
 from wideberth.solvers.shrinking import least_rows
 from wideberth.solvers.starts import WarmStart, carry
-
-if TYPE_CHECKING:
-    from wideberth.solvers.work import Work
 
 #: Names of the starts there are, in the order in which they are tried.
 STARTS = ("hinge", "class means", "trimmed")
 #: How a descent ended.
 Ending = Literal["repeats", "stalls", "cut short"]
-#: What a round finds: a pair of points in memory, or a search over chunks.
-Solved = TypeVar("Solved", Pair, Driver)
 
 #: Relative gap of the first rounds: a choice, an order of magnitude below what they
 #: gain (`LITTLE`, twice).
@@ -63,27 +51,20 @@ ROUGH = LITTLE * LITTLE
 class LeftOut:
     """The samples K that are left out, what they cost, and R where that is known.
 
-    `mask` marks them; over chunks it is None where the memory allowed does not hold it.
     They are those beyond the ramp at `point`, if there is one, with `alpha` as the dual
     weights that led there; `changed` says whether the ones before were others.
     """
 
-    mask: np.ndarray | None
+    samples: np.ndarray  # their mask
     cost: float
     value: float = np.inf
     point: PrimalPoint | None = None
     alpha: np.ndarray | None = None
     changed: bool = True
 
-    @property
-    def samples(self) -> np.ndarray:
-        """Their mask, of data in memory."""
-        assert self.mask is not None
-        return self.mask
-
 
 @dataclass(frozen=True)
-class Descended(Generic[Solved]):
+class Descended:
     """Where a descent ended: the samples left out, and the solution on the others.
 
     `certificate` is that of M_K; `objectives` are values of R, at the start and after
@@ -92,35 +73,24 @@ class Descended(Generic[Solved]):
 
     level: float
     left: LeftOut
-    found: Solved
+    found: Pair
     certificate: Certificate
     objectives: tuple[float, ...]
     start: str
     ending: Ending
 
 
-class Descent(ABC, Generic[Solved]):
-    """Rounds of a ramp of one level, under the limits of a run.
+class Descent:
+    """Rounds of a ramp under the limits of a run, with any solver.
 
     The first round is solved to the relative gap `rough`.
     """
 
-    def __init__(self, level: float, control: Control, rough: float):
-        self.level, self.control, self.rough = level, control, rough
+    def __init__(self, ramp: Ramp, control: Control, solver: Solver):
+        self.ramp, self.control, self.solver = ramp, control, solver
+        self.rough = max(ROUGH, control.tol)
 
-    @abstractmethod
-    def look(self, found: Solved, before: LeftOut) -> LeftOut:
-        """What is left out at the point that a round found."""
-
-    @abstractmethod
-    def round(self, left: LeftOut, tol: float) -> tuple[Solved, float]:
-        """Solve M_K, from the point of K if there is one; the tolerance it went to."""
-
-    @abstractmethod
-    def roundings(self, found: Solved) -> float:
-        """Roundings of the sum of what samples cost."""
-
-    def go_on(self, left: LeftOut, name: str) -> Descended[Solved]:
+    def go_on(self, left: LeftOut, name: str) -> Descended:
         """Rounds until the samples left out repeat, or hardly anything is gained."""
         control, tol = self.control, self.rough
         objectives: list[float] = [] if left.point is None else [left.value]
@@ -131,19 +101,22 @@ class Descent(ABC, Generic[Solved]):
             repeats, stalls = not there.changed, not LITTLE * gain > control.tol
             ends, exact = repeats or stalls, tol <= control.tol
             if control.exhausted() or (ends and exact):
-                proof = with_cost(found.certificate, left.cost, self.roundings(found))
+                # Those of a sum over the samples, some of which stand for many.
+                roundings = chain(self.ramp.problem.n) + self.ramp.problem.chain
+                proof = with_cost(found.certificate, left.cost, roundings)
                 ending: Ending = "repeats" if repeats else "stalls"
                 solved = proof.proves(control.tol) or not control.exhausted()
                 if not (ends and exact and solved):
                     ending = "cut short"
                 values = *objectives, there.value
-                return Descended(self.level, left, found, proof, values, name, ending)
+                level = self.ramp.level
+                return Descended(level, left, found, proof, values, name, ending)
             tol = min(max(LITTLE * LITTLE * gain, control.tol), tol)
             tol, left = control.tol if ends else tol, there
             objectives.append(left.value)
 
     @contextmanager
-    def one_round(self, cost: float, **changes) -> Iterator[Control]:
+    def _one_round(self, cost: float, **changes) -> Iterator[Control]:
         """A control for one round; callback and trace get values with the cost of K."""
         control, callback = self.control, self.control.callback
 
@@ -159,22 +132,14 @@ class Descent(ABC, Generic[Solved]):
         control.steps, control.stopped = inner.steps, inner.stopped
         control.trace += map(with_costs, inner.trace)
 
-
-class DescentInMemory(Descent[Pair]):
-    """Descent on a problem in memory, with any solver."""
-
-    def __init__(self, ramp: Ramp, control: Control, solver: Solver):
-        super().__init__(ramp.level, control, max(ROUGH, control.tol))
-        self.ramp, self.solver = ramp, solver
-
-    def run(self, starts: int = 1, start: WarmStart | None = None) -> Descended[Pair]:
+    def run(self, starts: int = 1, start: WarmStart | None = None) -> Descended:
         """The best end of the first `starts` of `STARTS`, those that the data has.
 
         Where a `start` is given it is the only one.
         """
         if start is not None:
             return self.go_on(self.beyond(start.point, start.alpha), "init")
-        found: list[Descended[Pair]] = []
+        found: list[Descended] = []
         for name in STARTS[:starts]:
             if found and self.control.exhausted():
                 break
@@ -192,8 +157,6 @@ class DescentInMemory(Descent[Pair]):
         """These samples."""
         return LeftOut(mask, self.ramp.cost(mask))
 
-    # -- starts --------------------------------------------------------------------
-
     def _begin(self, name: str) -> LeftOut | None:
         """From where to descend; None where the data has no such start."""
         problem, coarse = self.ramp.problem, self._sampled
@@ -210,7 +173,7 @@ class DescentInMemory(Descent[Pair]):
         return self.beyond(point, np.where(point.slack > 0, problem.weights, 0.0))
 
     @cached_property
-    def _sampled(self) -> DescentInMemory | None:
+    def _sampled(self) -> Descent | None:
         """The same on a sample of the rows, where there are many."""
         problem = self.ramp.problem
         n, d = small_sample(problem.n), problem.rows.d
@@ -221,7 +184,7 @@ class DescentInMemory(Descent[Pair]):
             return None
         # The optimum of a sample of n rows is off by about d/n.
         quiet = self.control.rougher(max(self.control.tol, d / n))
-        return DescentInMemory(Ramp(sample.of(problem), self.level), quiet, self.solver)
+        return Descent(Ramp(sample.of(problem), self.ramp.level), quiet, self.solver)
 
     def first(self, name: str) -> LeftOut | None:
         """What is left out at first; None where a class has no weight, so no mean.
@@ -251,29 +214,26 @@ class DescentInMemory(Descent[Pair]):
         """A rough solution with the hinge loss."""
         return self._solve(self.ramp.problem, self.rough, 0.0, None)
 
-    # -- rounds --------------------------------------------------------------------
-
-    def look(self, found, before):
-        """No row is read: the margins of all of them are known."""
+    def look(self, found: Pair, before: LeftOut) -> LeftOut:
+        """What is left out at the point that a round found; no row is read."""
         point, problem = found.point, self.ramp.problem
         there = problem.at(point.w, point.b, point.margins)
         left = self.beyond(there, found.dual.alpha)
         return replace(left, changed=not np.array_equal(left.samples, before.samples))
 
-    def round(self, left, tol):
-        """To `tol`, or to the tolerance of the run where the start meets `tol`."""
+    def round(self, left: LeftOut, tol: float) -> tuple[Pair, float]:
+        """Solve M_K, from the point of K if there is one; the tolerance it went to.
+
+        That is `tol`, or the tolerance of the run where the start meets `tol`.
+        """
         rest, start = self.ramp.rest(left.samples), None
-        if left.point is not None:
+        if left.point is not None and left.alpha is not None:
             start = carry(rest, left.point, left.alpha)
             tol = self.control.tol if start.pair.meets(tol) else tol
         found = self._solve(rest, tol, left.cost, start)
         if start is not None and not found.point.value <= start.point.value:
             found = Pair(rest.at(start.point.w, start.point.b), found.dual)
         return found, tol
-
-    def roundings(self, found):
-        """Those of a sum over the samples, some of which stand for many."""
-        return chain(self.ramp.problem.n) + self.ramp.problem.chain
 
     def _solve(
         self, problem: Problem, tol: float, cost: float, start: WarmStart | None
@@ -284,7 +244,7 @@ class DescentInMemory(Descent[Pair]):
         if rough:  # a rough gap decides hardly any sample
             changes |= {"aim": np.inf, "screening": None}
         solve = partial(self.solver.solve, start=start)
-        with self.one_round(cost, **changes) as inner:
+        with self._one_round(cost, **changes) as inner:
             if rough:
                 try:
                     return solve(problem, inner)
@@ -295,82 +255,3 @@ class DescentInMemory(Descent[Pair]):
                 point = problem.at(start.point.w, start.point.b)
                 known = Pair(point, start.dual)
             return prove(problem, inner, known, solve)
-
-
-class DescentInChunks(Descent[Driver]):
-    """Descent over chunks; every round is a run of the driver and one more pass.
-
-    It begins on the sample of the rows that the first of its `passes` handed over.
-    """
-
-    def __init__(self, chunks: Batches, level: float, control: Control):
-        super().__init__(level, control, control.tol)
-        self.chunks, self.passes = chunks, 1
-
-    def run(self, starts: int, sampled: Work) -> Descended[Driver]:
-        """From where a descent on a sample of the rows ends."""
-        problem = sampled.problem.on_host()
-        tol = max(self.control.tol, problem.rows.d / max(problem.n, 1))
-        quiet = self.control.rougher(tol)
-        begun = DescentInMemory(Ramp(problem, self.level), quiet, Newton()).run(starts)
-        self.control.steps = quiet.steps
-        left = self._left_out(begun.found.point, None)
-        return self.go_on(left, begun.start)
-
-    def look(self, found, before):
-        """One pass over all rows; none where the round kept its point."""
-        here, there = before.point, found.point
-        if np.array_equal(here.w, there.w) and here.b == there.b:
-            return replace(before, changed=False)
-        return self._left_out(there, here)
-
-    def round(self, left, tol):
-        """Run the driver on the rows kept; the point before counts if it is lower."""
-        here = Beyond(self.level, left.point.w, left.point.b)
-        with self.one_round(left.cost, tol=tol) as inner:
-            search = Driver(self.chunks.without(here), inner)
-            search.run()
-        if not search.point.value + left.cost <= left.value:
-            search.consider(here.w, here.b)
-        self.passes += search.passes
-        return search, tol
-
-    def roundings(self, found):
-        """Those of a sum over all rows."""
-        return chain(found.n)
-
-    def _left_out(self, point: PrimalPoint, before: PrimalPoint | None) -> LeftOut:
-        """What rows cost at a point, and whether others are left out than `before`."""
-        self.passes += 1
-        keep = self.chunks.spares(2 * (self.chunks.n or 0))
-        points = [each for each in (point, before) if each is not None]
-        beyond = [Beyond(self.level, each.w, each.b) for each in points]
-        value, cost, changed, masks = point.value - point.hinge, 0.0, False, {}
-        for number, loss, part, differ, mask in self.chunks.ask(_Look(beyond, keep)):
-            value, cost, changed = value + loss, cost + part, changed or differ
-            masks[number] = mask
-        mask = concat([masks[number] for number in sorted(masks)]) if keep else None
-        return LeftOut(mask, cost, value, point, changed=changed)
-
-
-@dataclass(frozen=True)
-class _Look:
-    """A question to chunks: what rows cost at a point, and which are left out there.
-
-    `beyond` holds that point, and maybe another one to compare with. The mask of the
-    rows left out is handed over if that is to `keep`.
-    """
-
-    beyond: list[Beyond]
-    keep: bool
-
-    def __call__(self, number: int, problem: Problem) -> tuple:
-        """The chunk, the loss of its rows, the cost of those left out, what changed."""
-        here, *before = self.beyond
-        ramp, slack = here.ramp(problem), here.slack(problem)
-        xp, left_out = namespace(slack), ramp.left_out(slack)
-        loss = accurate_sum(problem.weights * xp.clip(slack, 0.0, ramp.most))
-        others = (ramp.left_out(other.slack(problem)) for other in before)
-        changed = any(bool(xp.any(left_out != other)) for other in others)
-        mask = left_out if self.keep else None
-        return number, loss, ramp.cost(left_out), changed, mask

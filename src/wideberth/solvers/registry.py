@@ -1,9 +1,4 @@
-"""The solvers there are, by name, and the one that "auto" stands for.
-
-Others may be added while a program runs. An added solver serves `solve`, `path`, the
-estimators and their cross-validation like one of the package's own. It belongs to the
-process that added it: workers of a parallel search have to add it too.
-"""
+"""The solvers there are, by name, and the one that "auto" stands for."""
 
 from __future__ import annotations
 
@@ -21,7 +16,7 @@ from wideberth.solvers.sampling import sample_size
 from wideberth.solvers.small import Small, is_small
 from wideberth.solvers.sweeps import Coordinate, SweepsFirst
 
-#: The package's own solvers, in the order in which "auto" asks whether they fit.
+#: The solvers that have names, in the order in which "auto" asks whether they fit.
 _BUILT_IN: dict[str, Solver] = {
     solver.name: solver for solver in (Newton(), Coordinate(), FewColumns(), Conic())
 }
@@ -29,7 +24,6 @@ _BUILT_IN: dict[str, Solver] = {
 _SMALL = Small()
 #: What "auto" takes under Euclidean noise, "coordinate" to users.
 _SWEEPS = SweepsFirst()
-_ADDED: dict[str, Solver] = {}
 
 #: Largest number of entries of a table at which Newton's method is taken at once: it
 #: takes 0.1 ms there, about as much as sweeps, and gives all digits (150×4).
@@ -43,45 +37,16 @@ _EASY = 400.0
 _QUICK = 200_000_000
 
 
-def register_solver(solver: Solver | type[Solver]) -> None:
-    """Make a solver known under its name; one added before under it is replaced.
-
-    Parameters
-    ----------
-    solver : Solver, or a class of them
-        A class is called without arguments.
-    """
-    if isinstance(solver, type) and issubclass(solver, Solver):
-        solver = solver()
-    if not isinstance(solver, Solver):
-        raise ValueError(
-            f"solver={solver!r} is not a solver; give an object of a subclass of "
-            "wideberth.solvers.base.Solver."
-        )
-    name, taken = getattr(solver, "name", None), ("auto", *_BUILT_IN)
-    if not isinstance(name, str) or name in ("", *taken):
-        raise ValueError(
-            f"name={name!r} cannot name a solver to add; choose text other than "
-            f"{taken}."
-        )
-    _ADDED[name] = solver
-
-
-def solver_names() -> tuple[str, ...]:
-    """All names that `solver` may be, "auto" first."""
-    return "auto", *_BUILT_IN, *_ADDED
-
-
 def get_solver(solver: str | Solver) -> Solver:
     """The solver of this name; a solver is taken as it is."""
     if isinstance(solver, Solver):
         return solver
-    found = (_BUILT_IN | _ADDED).get(solver) if isinstance(solver, str) else None
-    if found is None:
-        raise ValueError(
-            f"solver={solver!r} is not known; choose one of {solver_names()}."
-        )
-    return found
+    if isinstance(solver, str) and solver in _BUILT_IN:
+        return _BUILT_IN[solver]
+    raise ValueError(
+        f"solver={solver!r} is not known; choose one of {('auto', *_BUILT_IN)}, or "
+        "give an object of a subclass of wideberth.solvers.base.Solver."
+    )
 
 
 def check_choices(solver, screening) -> None:
@@ -128,7 +93,7 @@ def choose_solver(
         if coordinate.supports(problem) is None and _easy_to_sweep(problem):
             return coordinate
     reasons = []
-    for candidate in [*_BUILT_IN.values(), *_ADDED.values()]:
+    for candidate in _BUILT_IN.values():
         reason = candidate.supports(problem)
         if reason is None:
             return candidate
