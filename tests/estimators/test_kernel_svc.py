@@ -19,7 +19,6 @@ from wideberth import (
     NullModelWarning,
     RobustKernelSVC,
     RobustLinearSVC,
-    TrueFeatures,
     make_robust_pipeline,
     open_data,
     robust_scorer,
@@ -71,10 +70,13 @@ def test_a_scaler_before_it_keeps_noise_in_raw_units(with_errors):
     np.testing.assert_array_equal(model.predict(X + moves), labels)
 
 
-def test_true_features_do_not_go_before_it(moons):
-    model = make_robust_pipeline(TrueFeatures(), RobustKernelSVC())
-    with pytest.raises(ValueError, match="before a linear classifier"):
-        model.fit(*moons)
+def test_without_a_model_there_are_scores(moons):
+    grid = {"C": [0.1, 10.0], "gamma": [0.1, 1.0], "n_components": 20}
+    alone = RobustKernelSVC(**grid, solver_options={"refit": False}).fit(*moons)
+    whole = RobustKernelSVC(**grid).fit(*moons)
+    np.testing.assert_array_equal(alone.cv_scores_, whole.cv_scores_)
+    assert alone.C_ == whole.C_
+    assert not hasattr(alone, "coef_")
 
 
 def test_with_all_landmarks_and_no_noise_it_is_the_svm(moons):

@@ -75,7 +75,7 @@ def fit_measured(
         C=model.C_,
         factor=factors[int(np.argmax(np.equal(model.radii, model.radius_)))],
         score=float(scores.max()),
-        Cs=list(model.Cs),
+        Cs=model._Cs,
         factors=factors,
         scores=scores.tolist(),
         folds=splitter.n_splits,

@@ -131,6 +131,7 @@ class RobustKernelSVC(LinearClassifier):
         Folds of the choice worked on at a time; without a choice binary problems.
     solver_options : dict, default=None
         As for `RobustLinearSVC`; "random_state" also says which rows are landmarks.
+        With "refit": False there are scores (`cv_scores_`) and no model.
 
     Attributes
     ----------
@@ -225,7 +226,7 @@ class RobustKernelSVC(LinearClassifier):
         return self._fit_or_stay(X, y, sample_weight, radius, X_err)
 
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
-        Cs, gammas, radii = map(_candidates, (self.C, self.gamma, self.radius))
+        Cs, gammas, radii = map(several, (self.C, self.gamma, self.radius))
         if radius is not None and len(radii) > 1:
             raise ValueError(
                 "radius is given to fit, and the parameter radius has several values "
@@ -241,10 +242,12 @@ class RobustKernelSVC(LinearClassifier):
         sizes = [self._size(drawn, gamma, seed) for gamma in gammas]
         best, shape = (0, 0, 0), (len(Cs), len(gammas), len(radii))
         self.cv_scores_: np.ndarray | None = None
-        if max(shape) > 1:
+        if max(shape) > 1 or not self._options.refit:
             grid = Cs, list(zip(gammas, sizes, strict=True)), radii
             best = self._choose(data, drawn, grid, seed)
         self.C_ = float(Cs[best[0]])
+        if not self._options.refit:
+            return []
         step = kernel_step(drawn, gammas[best[1]], sizes[best[1]], seed)
         self._train(data, step, radii[best[2]])
         return []
@@ -265,7 +268,7 @@ class RobustKernelSVC(LinearClassifier):
 
     def _chunks(self, X, y, sample_weight, radius, X_err):
         """Samples that are read in chunks."""
-        stated, self.radius = self.radius, _candidates(self.radius)[0]
+        stated, self.radius = self.radius, several(self.radius)[0]
         try:
             data = training_data(self, X, y, sample_weight, radius, X_err)
         finally:
@@ -398,7 +401,7 @@ class RobustKernelSVC(LinearClassifier):
 
     @property
     def _options(self) -> SolverOptions:
-        return SolverOptions.read(self.solver_options, unused=("refit", "max_points"))
+        return SolverOptions.read(self.solver_options, unused=("max_points",))
 
     def _values(self, X, X_err, method: str) -> np.ndarray:
         check_is_fitted(self, "coef_")
@@ -460,10 +463,10 @@ class _BehindKernel:
         return scorer(model, rest.X, y, rest.bars)
 
 
-def _candidates(value) -> list:
+def several(value) -> list:
     """Values of a parameter to choose from; one value is one of them."""
-    several = isinstance(value, list | tuple) or np.ndim(value) > 0
-    values = [*value] if several else [value]
+    listed = isinstance(value, list | tuple) or np.ndim(value) > 0
+    values = [*value] if listed else [value]
     if not values:
         raise ValueError("C, gamma and radius must each have a value to choose from.")
     return values

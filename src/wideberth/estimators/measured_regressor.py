@@ -283,11 +283,11 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
             The fraction of wᵀVw that would be removed.
         """
         part = self._measurements(*self._asked(X, X_err))
-        found = [
-            cell_to_measure(covariance, self._line.coef[None])
-            for _, covariance in self._line.posteriors(part)
-        ]
-        cell, share, _ = map(np.concatenate, zip(*found, strict=True))
+        w, found = self._line.coef, []
+        for _, covariance in self._line.posteriors(part):
+            pull = covariance @ w
+            found.append(cell_to_measure(covariance, pull, np.maximum(pull @ w, 0.0)))
+        cell, share = map(np.concatenate, zip(*found, strict=True))
         return named_cells(cell, getattr(self, "feature_names_in_", None)), share
 
     def score(self, X, y, sample_weight=None, X_err=None) -> float:

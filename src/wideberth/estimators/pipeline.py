@@ -150,6 +150,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     covariances as noise sets. Its radius counts posterior standard deviations and is 0
     by default. Give `X_err` to predict as well. `verdict` says how certain each class
     is; certificates are about errors of the measurement, in its own standard errors.
+    The classifier may be a `RobustKernelSVC`.
 
     Parameters are those of `sklearn.pipeline.Pipeline`, without `transform_input`.
 
@@ -206,12 +207,6 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             raise ValueError(
                 "TrueFeatures goes before a classifier; a RobustLinearRegressor takes "
                 "errors as they are, X_err, and no missing values."
-            )
-        if place is not None and _bends(classifier):
-            raise ValueError(
-                "TrueFeatures goes before a linear classifier: what is certified "
-                "behind it, and its verdict, are for RobustLinearSVC. Take that, or "
-                "leave TrueFeatures out."
             )
         with self._restored_on_failure():
             if place is not None:

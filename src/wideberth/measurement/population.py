@@ -226,6 +226,18 @@ class Posterior:
     uncertainty: PopulationUncertainty | None = None
     shift: np.ndarray | float = 0.0
 
+    def take(self, rows: np.ndarray) -> Posterior:
+        """That of some of the objects."""
+        return replace(
+            self,
+            mean=self.mean[rows],
+            covariance=self.covariance[rows],
+            responsibilities=self.responsibilities[rows],
+            means=self.means[:, rows],
+            covariances=self.covariances[:, rows],
+            shift=np.broadcast_to(self.shift, self.mean.shape)[rows],
+        )
+
     def among(self, columns: np.ndarray, shift: np.ndarray) -> Posterior:
         """The same among more features, of which these were the columns (a mask).
 
