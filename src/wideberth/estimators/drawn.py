@@ -44,19 +44,19 @@ class Drawn:
     def of(cls, data: TrainingRows | TrainingChunks, seed: int) -> Drawn:
         """Draw from all samples; the same rows for the same seed."""
         if isinstance(data, TrainingRows):
-            tallies = [_tally(data)]
-            places = _Places.of(tallies, data.classes, seed)
+            moments = [_moments(data)]
+            places = _Places.of(moments, data.classes, seed)
             found = places(data)
         else:
-            tallies = [*data.X.map(_tally)]
-            places = _Places.of(tallies, data.classes, seed)
+            moments = [*data.X.map(_moments)]
+            places = _Places.of(moments, data.classes, seed)
             found = _as_rows([*data.X.map(places)], data)
         rows = found.take(places.order(found.y))
-        return cls(places.weighted(rows), _scale(tallies, rows.d), places.complete)
+        return cls(places.weighted(rows), _scale(moments, rows.d), places.complete)
 
 
 @dataclass(frozen=True)
-class _Tally:
+class _Moments:
     """What a chunk answers at the first read."""
 
     number: int
@@ -66,7 +66,7 @@ class _Tally:
     variance: float
 
 
-def _tally(chunk: Samples) -> _Tally:
+def _moments(chunk: Samples) -> _Moments:
     """Count the rows of a chunk; the variance is about the mean of the chunk."""
     chunk = _plain(chunk)
     total = float(chunk.weight.sum())
@@ -77,15 +77,15 @@ def _tally(chunk: Samples) -> _Tally:
     variance = float(share @ np.square(chunk.X - mean).mean(axis=1))
     labels, counts = np.unique(chunk.y[chunk.weight > 0], return_counts=True)
     found = dict(zip(labels.tolist(), counts.tolist(), strict=True))
-    return _Tally(chunk.number, found, total, mean, variance)
+    return _Moments(chunk.number, found, total, mean, variance)
 
 
-def _scale(tallies: list[_Tally], d: int) -> float:
+def _scale(moments: list[_Moments], d: int) -> float:
     """What gamma="scale" stands for."""
-    weights = np.array([tally.weight for tally in tallies])
-    means = np.array([tally.mean for tally in tallies])
+    weights = np.array([each.weight for each in moments])
+    means = np.array([each.mean for each in moments])
     weights = weights / weights.sum()
-    within = weights @ [tally.variance for tally in tallies]
+    within = weights @ [each.variance for each in moments]
     variance = float(within + weights @ np.square(means - weights @ means))
     return 1 / (d * variance) if variance > 0 else 1.0
 
@@ -100,14 +100,14 @@ class _Places:
     seed: int
 
     @classmethod
-    def of(cls, tallies: list[_Tally], classes: np.ndarray, seed: int) -> _Places:
+    def of(cls, moments: list[_Moments], classes: np.ndarray, seed: int) -> _Places:
         """Draw from classes of so many rows."""
         labels, before = classes.tolist(), {}
         counts = dict.fromkeys(labels, 0)
-        for tally in tallies:
-            before[tally.number] = dict(counts)
+        for each in moments:
+            before[each.number] = dict(counts)
             for label in labels:
-                counts[label] += tally.counts.get(label, 0)
+                counts[label] += each.counts.get(label, 0)
         random, drawn = check_random_state(seed), {}
         sizes = _sizes(np.array([*counts.values()]))
         for label, size in zip(labels, sizes.tolist(), strict=True):
