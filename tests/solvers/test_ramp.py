@@ -181,6 +181,16 @@ def test_limits_cut_a_descent_short():
     assert np.all(np.diff(found.descent.objectives) <= 0)
 
 
+def test_a_callback_hears_of_points_with_the_cost_of_what_is_left_out():
+    X, y, _ = wrong_labels(9, n=200, d=10, share=0.3)
+    heard, asked = [], {"ramp": -1.0, "C": 10.0, "quiet": True}
+    found = solve(X, y, **asked, callback=lambda entry: heard.append(entry["primal"]))
+    assert min(heard) >= found.descent.objectives[-1] * (1 - 1e-9)
+    stopped = solve(X, y, **asked, callback=lambda entry: True)
+    assert stopped.descent.ending == "cut short"
+    assert len(stopped.trace) < len(found.trace)
+
+
 @pytest.mark.parametrize("ramp", [0.1, 1, "x", True, np.nan, [-1.0]])
 def test_ramps_that_are_none_are_refused(ramp):
     X, y, _ = wrong_labels(0)

@@ -712,12 +712,15 @@ def _target_errors(
             "behind --errors: absent=exact, absent=median, absent=share:0.05 or "
             "absent=drop."
         )
-    if rule == "median" and bad.size < len(found):
-        return np.where(np.isnan(found), np.nanmedian(found), found)
+    if rule in ("median", "drop") and bad.size == len(found):
+        raise UserError(
+            f"no number in column {quoted(target)} has an error that can be used; mend "
+            "them, or choose absent=exact or absent=share:0.05 behind --errors."
+        )
     if rule in (None, "drop"):
         return found
-    share = str(rule).removeprefix("share:")
-    return fill(found, "exact" if share == "exact" else float(share), rows.y)
+    known = rule in ("exact", "median")
+    return fill(found, rule if known else float(rule.removeprefix("share:")), rows.y)
 
 
 def of_population(

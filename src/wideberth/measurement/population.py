@@ -253,8 +253,9 @@ class Posterior:
 
     def in_units(self, part: Measurements, centre, scale) -> Posterior:
         """The same for `part`, whose x was (x − centre) / scale; exact cells stay."""
-        exact = part.exact
-        outer = scale[:, None] * scale
+        exact, outer = part.exact, scale[:, None] * scale
+        uncertain = ~exact[: len(self.covariance)]  # there may be no covariances
+        outer = outer * (uncertain[:, :, None] & uncertain[:, None])
         return replace(
             self,
             mean=np.where(exact, part.values, centre + scale * self.mean),
