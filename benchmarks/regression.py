@@ -58,18 +58,24 @@ def with_outliers(X, y, splits) -> np.ndarray:
     return found
 
 
+def with_error(mean: float, error: float, sign: str = "") -> str:
+    """A mean and its standard error, which has two significant digits."""
+    digits = max(0, 1 - int(np.floor(np.log10(error)))) if error > 0 else 0
+    return f"{mean:{sign}.{digits}f} ± {error:.{digits}f}"
+
+
 def show(report: Report, heads: str, names, found: np.ndarray) -> None:
     """A table of means ± their standard errors over folds."""
     report.say(f"\n| {heads} |\n|{'---|' * (found.shape[2] + 1)}")
     means, errors = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
     for name, mean, error in zip(names, means, errors, strict=True):
-        cells = (f"{m:.1f} ± {e:.1f}" for m, e in zip(mean, error, strict=True))
+        cells = (with_error(m, e) for m, e in zip(mean, error, strict=True))
         report.say(f"| {name} | {' | '.join(cells)} |")
     gains = found - found[:, :1]
     means, errors = gains.mean(axis=0), gains.std(axis=0) / np.sqrt(len(found))
     report.say("\nDifferences from the first row, fold by fold:\n")
     for name, mean, error in zip(names, means[:, -2:], errors[:, -2:], strict=True):
-        cells = (f"{m:+.1f} ± {e:.1f}" for m, e in zip(mean, error, strict=True))
+        cells = (with_error(m, e, "+") for m, e in zip(mean, error, strict=True))
         report.say(f"* {name}: {', '.join(cells)}")
 
 

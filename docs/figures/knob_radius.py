@@ -7,7 +7,7 @@ from wideberth import RobustLinearSVC
 from wideberth.plotting import MarginDisplay
 
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharey=True, layout="constrained")
-for ax, radius in zip(axes, [0, 0.1, 0.3], strict=True):
+for ax, radius in zip(axes, [0, 0.05, 0.15], strict=True):
     model = RobustLinearSVC(radius=radius).fit(X, y)
     MarginDisplay.from_estimator(model, X, y, ax=ax)
     ax.set(title=f"radius = {radius:g} cm", xlabel="petal length (cm)", ylabel="")

@@ -17,7 +17,7 @@ for ax, radius in zip(axes, [0, 1], strict=True):
         X[:, 0], y, xerr=radius or None, fmt="o", ms=3, color="0.6", ecolor="0.88"
     )
     for quantile, style in [(0.9, "--"), (0.5, "-"), (0.1, ":")]:
-        model = RobustLinearRegressor(quantile, C=100, radius=radius).fit(X, y)
+        model = RobustLinearRegressor(quantile, radius=radius).fit(X, y)
         label = f"quantile {quantile}"
         ax.plot(ends[:, 0], model.predict(ends), style, color="C0", lw=2, label=label)
     ax.set(title=f"body mass index known to ±{radius}" if radius else "taken as exact")

@@ -63,6 +63,7 @@ last = np.max(np.where(used, penalties[:, None], 0), axis=0)
 longest = np.argsort(-last, kind="stable")[:12]
 axes[1].barh(data.feature_names[longest], last[longest])
 axes[1].set(xscale="log", xlabel="largest norm penalty at which it has a weight")
+axes[1].xaxis.set_minor_formatter("")
 axes[1].invert_yaxis()
 
 # %%

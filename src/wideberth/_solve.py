@@ -180,8 +180,8 @@ def solve(
         "l2" noise "auto" begins with "coordinate" and changes to "newton" if that is
         predicted to be faster. With other noise it chooses by the shape and density of
         the data. `Solution.solver` names the last one. On small data Newton's method is
-        compiled and does without screening. `wideberth.solvers.registry` adds other
-        solvers.
+        compiled and does without screening. Or a solver object of your own (see the
+        page on extending wideberth).
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region of the screening, which finds samples that cannot influence the
         model.

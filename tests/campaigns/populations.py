@@ -5,7 +5,8 @@
   that of the population, and what is called converged gains no more in a textbook step.
 * Posteriors: means and covariances against 60-digit arithmetic.
 * Chances: how often true features lie on the other side, against `Verdict.chance`, from
-  populations that were learned from 20 to 1000 rows of 2 to 10 features.
+  populations that were learned from 20 to 1000 rows of 2 to 10 features; of lines and
+  of curved boundaries, for labels that a plane or an ellipse cuts.
 * Probabilities: how often the label is another one, against `predict_proba`.
 * Misfits: heavy tails and lumps are warned of, Gaussians are not.
 * Lines: `MeasuredRegressor` on the same tables, with targets that are constant, wild or
@@ -196,7 +197,7 @@ def posterior(seed: int) -> Counter:
     return wrong
 
 
-def world(rng: np.random.Generator, d: int, classes: bool):
+def world(rng: np.random.Generator, d: int, classes: bool, curved: bool = False):
     """A population: who draws true features and labels from it, and who measures."""
     factors = rng.normal(size=(d, max(1, d // 2)))
     spread = factors @ factors.T / factors.shape[1] + np.diag(rng.uniform(0.1, 1, d))
@@ -207,6 +208,10 @@ def world(rng: np.random.Generator, d: int, classes: bool):
 
     def draw(n: int):
         z = rng.normal(size=(n, d)) @ root.T
+        if not classes and curved:  # one Gaussian, cut by an ellipse
+            square = (z @ w / np.linalg.norm(w @ root)) ** 2
+            square += (z @ apart / np.linalg.norm(apart @ root)) ** 2
+            return z, (square > 1.4).astype(int)
         if not classes:  # one Gaussian, cut by a plane
             return z, (z @ w > 0).astype(int)
         y = rng.integers(0, 2, n)
@@ -222,11 +227,11 @@ def world(rng: np.random.Generator, d: int, classes: bool):
     return draw, measure
 
 
-def stated(cell: tuple[int, int, bool], seed: int) -> dict[str, np.ndarray]:
+def stated(cell: tuple[int, int, bool, str], seed: int) -> dict[str, np.ndarray]:
     """Events and what was stated of them by one model, in ranges of the latter."""
-    n, d, classes = cell
+    n, d, classes, kernel = cell
     rng = np.random.default_rng([13, seed, n, d, classes])
-    draw, measure = world(rng, d, classes)
+    draw, measure = world(rng, d, classes, kernel == "rbf")
     true, y = draw(n)
     while np.bincount(y, minlength=2).min() < 2:
         true, y = draw(n)
@@ -234,12 +239,14 @@ def stated(cell: tuple[int, int, bool], seed: int) -> dict[str, np.ndarray]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kind = "auto" if classes else 1
-        model = MeasuredSVC(n_components=kind, probability=True).fit(X, y, X_err=E)
+        model = MeasuredSVC(kernel=kernel, n_components=kind, probability=True)
+        model.fit(X, y, X_err=E)
         true, y = draw(400)
         X, E = measure(true)
         found = model.verdict(X, X_err=E)
         chances = model.predict_proba(X, X_err=E)
-    score = model.pipeline_[0].transform(true) @ model.coef_[0] + model.intercept_[0]
+    scale, *_, classifier = model.pipeline_
+    score = classifier.decision_function(scale.transform(true))
     other = np.where(found.label == 1, score < 0, score > 0)
     guess = chances.argmax(axis=1)
     return {
@@ -425,7 +432,8 @@ def main() -> int:
             parts = pool.map(partial(slopes, cell), seeds(options.slopes))
             wrong += _covered(cell, np.array(list(parts)))
         print("observed over stated, in ranges of what is stated, from", _RANGES[:-1])
-        for cell in [(n, d, c) for c in (False, True) for n in (20, 50, 200, 1000)
+        for cell in [(n, d, c, kernel) for kernel in ("linear", "rbf")
+                     for c in (False, True) for n in (20, 50, 200, 1000)
                      for d in (2, 5, 10)]:  # fmt: skip
             parts = list(pool.map(partial(stated, cell), seeds(options.models)))
             for name in parts[0] if parts else ():
@@ -458,7 +466,7 @@ def _covered(cell: tuple, found: np.ndarray) -> int:
 
 def _report(name: str, cell: tuple, found: np.ndarray) -> int:
     """Print one line; how many of its cells are off."""
-    n, d, classes = cell
+    n, d, classes, kernel = cell
     shown, off = [], 0
     for events, promised in found.T:
         ratio = events / promised if promised else np.nan
@@ -467,7 +475,7 @@ def _report(name: str, cell: tuple, found: np.ndarray) -> int:
         off += bad
         shown.append(f"{ratio:5.2f}{'!' if bad else ' '}({events:.0f})")
     kind = "two classes" if classes else "one Gaussian"
-    print(f"{name:<12} {kind:<13} n={n:<5} d={d:<3}", *shown, flush=True)
+    print(f"{name:<12} {kernel:<7} {kind:<13} n={n:<5} d={d:<3}", *shown, flush=True)
     return off
 
 

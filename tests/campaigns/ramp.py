@@ -2,7 +2,8 @@
 
 For every problem, of any shape of noise, intercept, weights, penalty and start:
 
-* monotone: R never rises from one convex problem to the next;
+* monotone, finite: R never rises from one convex problem to the next;
+* traced: no point on the way is below the last;
 * objective: R as reported is R by its definition;
 * majorant, fixed: the certified value is R, or above it where the samples left out did
   not repeat;

@@ -156,6 +156,8 @@ def test_what_is_written_is_read_back(
         ('#"a"b,y\n1,"p"q\n', ", line 2: "),
         ('a,y\n1,p\n"2"3,q\n', ", line 3: "),
         ("a;y\n1,234;p\n", ", row 1 (line 2), column 'a' holds '1,234', which may mean 1.234 or 1234"),
+        ('a,y\n"3,915.6",p\n7.5,q\n', ", row 1 (line 2), column 'a' holds '3,915.6', which has separators of thousands"),
+        ("a;b;y\n1;2;p\n1;-1.234.567,8;q\n", "row 2 (line 3), column 'b' holds '-1.234.567,8', which has separators"),
         ("a;b;y\n0,5;2.5;p\n", "'2.5' but row 1 (line 2), column 'a' holds '0,5'"),
         (b"a,y\n1,p\n2,\xe9\n", ", row 2 (line 3), column 'y' is not UTF-8 text"),
         (b"\xe9,y\n1,p\n", ", line 1 is not UTF-8 text"),

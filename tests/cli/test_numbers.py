@@ -281,6 +281,7 @@ def test_errors_of_the_target_follow_the_rule(tmp_path):
     kept = np.arange(120) != 5
     for rule, given, rows in (
         ("exact", np.where(kept, e, 0), slice(None)),
+        ("share:0.5", np.where(kept, e, 0.5 * np.abs(y)), slice(None)),
         ("median", np.where(kept, e, np.median(e[kept])), slice(None)),
         ("drop", e, kept),
     ):
@@ -290,6 +291,10 @@ def test_errors_of_the_target_follow_the_rule(tmp_path):
         line.fit(X[rows], y[rows], X_err=E[rows], y_err=given[rows])
         values = [slopes[name]["value"] for name in NAMES]
         np.testing.assert_allclose(values, line.coef_)
+    frame.assign(flux_err=np.nan).to_csv(tmp_path / "data.csv", index=False)
+    for rule in ("median", "drop"):
+        refused = run(f"{command} absent={rule}", folder=tmp_path, code=1).stderr
+        assert "no number in column 'flux' has an error that can be used" in refused
 
 
 def test_errors_in_a_table_of_their_own_are_those_beside_the_values(tmp_path):

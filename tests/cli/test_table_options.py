@@ -386,6 +386,25 @@ def test_limits_of_detection_are_intervals(folder):
     assert radii == pytest.approx(model.certified_radius(X, E), rel=1e-2)
 
 
+def test_limits_of_detection_need_no_error_of_their_own(folder):
+    frame = positive()
+    low = frame["a"] < 0.8
+    texts = frame["a"].astype(str).mask(low, "<0.8")
+    beside = frame["a_err"].mask(low)
+    frame.assign(a=texts, a_err=beside).to_csv("p.csv", index=False)
+    words = "fit p.csv --target y --limits --errors auto --folds 0 --json --tol 1e-8"
+    result = json.loads(run(words).stdout)
+    X, E = from_limits(
+        frame[["a", "b"]],
+        frame[["a_err", "b_err"]],
+        censored=np.column_stack([low, np.zeros(80, bool)]),
+        low=0.0,
+        high=0.8,
+    )
+    model = RobustLinearSVC(tol=1e-8).fit(X, frame["y"], X_err=E)
+    assert list(weights(result).values()) == pytest.approx(model.coef_[0], rel=1e-3)
+
+
 def test_more_than_a_tenth_of_the_rows_is_not_left_out_in_silence(folder):
     frame = positive(site=["x", "?"] * 40)
     frame.loc[:8, "a"] = np.nan

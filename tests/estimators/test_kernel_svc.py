@@ -16,13 +16,16 @@ from sklearn.svm import SVC
 
 from wideberth import (
     Box,
+    NullModelWarning,
     RobustKernelSVC,
     RobustLinearSVC,
-    TrueFeatures,
     make_robust_pipeline,
+    open_data,
     robust_scorer,
 )
+from wideberth.estimators.drawn import Drawn
 from wideberth.estimators.kernel_svc import landmark_order
+from wideberth.estimators.training import TrainingRows
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +70,13 @@ def test_a_scaler_before_it_keeps_noise_in_raw_units(with_errors):
     np.testing.assert_array_equal(model.predict(X + moves), labels)
 
 
-def test_true_features_do_not_go_before_it(moons):
-    model = make_robust_pipeline(TrueFeatures(), RobustKernelSVC())
-    with pytest.raises(ValueError, match="before a linear classifier"):
-        model.fit(*moons)
+def test_without_a_model_there_are_scores(moons):
+    grid = {"C": [0.1, 10.0], "gamma": [0.1, 1.0], "n_components": 20}
+    alone = RobustKernelSVC(**grid, solver_options={"refit": False}).fit(*moons)
+    whole = RobustKernelSVC(**grid).fit(*moons)
+    np.testing.assert_array_equal(alone.cv_scores_, whole.cv_scores_)
+    assert alone.C_ == whole.C_
+    assert not hasattr(alone, "coef_")
 
 
 def test_with_all_landmarks_and_no_noise_it_is_the_svm(moons):
@@ -140,12 +146,12 @@ def test_landmarks_differ_and_lie_apart():
 def test_more_landmarks_are_taken_where_they_explain_more(moons):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(900, 2))
-    simple = RobustKernelSVC(10.0, gamma=30.0).fit(X, X[:, 0] > 0)
+    simple = RobustKernelSVC(10.0, gamma=1.0).fit(X, X[:, 0] > 0)
     board = np.floor(6 * X).sum(axis=1) % 2
     harder = RobustKernelSVC(10.0, gamma=30.0).fit(X, board)
-    assert simple.n_components_ == 128
-    assert harder.n_components_ > 128
-    few = RobustKernelSVC(10.0, gamma=30.0, n_components=128).fit(X, board)
+    assert simple.n_components_ == 256
+    assert harder.n_components_ > 256
+    few = RobustKernelSVC(10.0, gamma=30.0, n_components=256).fit(X, board)
     new = rng.uniform(-1, 1, size=(2000, 2))
     truth = np.floor(6 * new).sum(axis=1) % 2
     assert harder.score(new, truth) > few.score(new, truth)
@@ -221,3 +227,141 @@ def test_a_model_behind_a_kernel_has_no_weights_of_features(moons):
     model = RobustKernelSVC(n_components=20).fit(*moons)
     assert model.coef_.shape == (1, 20)
     assert not hasattr(model, "support_features_")
+
+
+# -- data in chunks --------------------------------------------------------------------
+
+NAMES = ["a", "b", "c"]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Three classes, one of them rare, in a Parquet file and as a frame."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    y = np.where(np.square(X).sum(axis=1) > 2.5, "far", "near").astype(object)
+    X[:12], y[:12] = X[:12] / 5 + 4, "rare"
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame["label"], frame["weight"] = y, rng.uniform(0, 2, size=900).round()
+    frame["radius"] = rng.uniform(0, 0.05, size=900)
+    for name in NAMES:
+        frame[f"{name}_err"] = rng.uniform(0.01, 0.05, size=900)
+    path = tmp_path_factory.mktemp("table") / "table.parquet"
+    frame.to_parquet(path)
+    return path, frame
+
+
+def in_chunks(table, beside=None, **more):
+    """Columns of the file, in many chunks."""
+    columns = None if "X_err" in more else NAMES
+    given = {name: name.replace("sample_", "") for name in beside or ()}
+    source = open_data(table[0], "label", columns=columns, **given, **more)
+    source.growth = 1e4
+    return source
+
+
+CHUNKED = {
+    "noise": ({"radius": 0.05, "noise": {"a": 1.0, "c": 0.1, "b": 0.5}}, ()),
+    "weights": ({"class_weight": "balanced"}, ("sample_weight",)),
+    "radii of rows": ({}, ("radius",)),
+}
+
+
+@pytest.mark.parametrize("case", CHUNKED)
+def test_chunks_train_the_model_that_memory_does(table, case):
+    params, beside = CHUNKED[case]
+    model = RobustKernelSVC(10.0, **{"tol": 1e-8, "n_components": 60} | params)
+    frame = table[1]
+    given = {name: frame[name.replace("sample_", "")].to_numpy() for name in beside}
+    one = clone(model).fit(frame[NAMES], frame["label"], **given)
+    assert one.score(frame[NAMES], frame["label"]) > 0.9
+    source = in_chunks(table, beside)
+    other = clone(model).fit(source)
+    assert other.gamma_ == pytest.approx(one.gamma_, rel=1e-12)
+    np.testing.assert_array_equal(
+        other.curved_.curve.landmarks, one.curved_.curve.landmarks
+    )
+    np.testing.assert_allclose(
+        other.decision_function(in_chunks(table)),
+        one.decision_function(frame[NAMES]),
+        atol=2e-3,
+    )
+    assert other.radius_ == one.radius_
+    radii = [model.certified_radius(frame[NAMES]) for model in (one, other)]
+    np.testing.assert_allclose(*radii, atol=1e-2)
+    chunks = [*other.stream(in_chunks(table), "predict", "certified_radius")]
+    np.testing.assert_allclose(
+        np.concatenate([chunk["certified_radius"] for chunk in chunks]), radii[1]
+    )
+
+
+def test_chunks_bring_errors_and_are_searched(table):
+    path, frame = table
+    columns = {name: f"{name}_err" for name in NAMES}
+    errors = frame[[*columns.values()]].set_axis(NAMES, axis=1)
+    model = RobustKernelSVC([0.1, 10.0], gamma=["scale", 1.0], tol=1e-8)
+    model.set_params(n_components=60)
+    one = clone(model).fit(frame[NAMES], frame["label"], X_err=errors)
+    other = clone(model).fit(in_chunks(table, X_err=columns))
+    assert (other.C_, other.gamma_) == pytest.approx((one.C_, one.gamma_))
+    np.testing.assert_allclose(other.cv_scores_, one.cv_scores_)
+    np.testing.assert_allclose(
+        other.certified_radius(path, X_err=columns),
+        one.certified_radius(frame[NAMES], X_err=errors),
+        atol=1e-2,
+    )
+    with pytest.raises(ValueError, match="cv=3 needs the data in memory"):
+        clone(model).set_params(cv=3).fit(in_chunks(table))
+
+
+def test_dask_collections_train_and_answer(table):
+    da = pytest.importorskip("dask.array")
+    frame = table[1]
+    X, y = frame[NAMES].to_numpy(), (frame["label"] == "far").to_numpy()
+    model = RobustKernelSVC(radius=0.05, n_components=50, tol=1e-8)
+    rows = da.from_array(X, chunks=(300, 3))
+    one, other = clone(model).fit(X, y), clone(model).fit(rows, da.from_array(y, 300))
+    found = other.decision_function(rows).compute()
+    np.testing.assert_allclose(found, one.decision_function(X), atol=2e-3)
+
+
+def test_a_warning_has_no_radius_in_the_units_of_the_kernel(moons):
+    for data in (moons, (lambda: iter([moons]),)):
+        with pytest.warns(NullModelWarning, match=r"about y\. Choose a smaller radius"):
+            RobustKernelSVC(radius=10.0).fit(*data)
+
+
+def test_sparse_chunks_are_refused(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:0.5 2:1\n-1 2:0.3\n")
+    with pytest.raises(ValueError, match="a kernel is of distances between dense rows"):
+        RobustKernelSVC().fit(path)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_classes_are_drawn_and_weigh_what_they_are(monkeypatch, seed):
+    monkeypatch.setattr("wideberth.estimators.drawn.MOST_ROWS", 400)
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20_000, 2)), rng.random(20_000) < 0.01
+    weight = rng.integers(3, size=len(y)).astype(float)
+    data = TrainingRows.of(X, y, weight)
+    drawn = Drawn.of(data, seed)
+    rare, positive = drawn.rows.y, y & (weight > 0)
+    assert rare.sum() == 100
+    assert 390 <= drawn.rows.n <= 400
+    assert not drawn.complete
+    assert drawn.rows.weight.min() > 0
+    share = drawn.rows.weight[rare].sum() / drawn.rows.weight.sum()
+    assert share == pytest.approx(weight[positive].sum() / weight.sum(), rel=0.3)
+    few = Drawn.of(data.take(slice(300)), seed)
+    assert few.complete
+    assert few.rows.n == np.sum(weight[:300] > 0)
+
+
+def test_a_class_that_is_rare_among_many_rows_is_learned():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 2))
+    y = np.zeros(len(X), dtype=int)
+    X[:15], y[:15] = rng.normal(size=(15, 2)) * 0.1 + 6, 1
+    model = RobustKernelSVC([1.0, 100.0], gamma=0.5).fit(X, y)
+    assert model.predict([[6.0, 6.0]]) == 1

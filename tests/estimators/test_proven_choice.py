@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from choices import SCORINGS, draw_search, examine_choice
+from choices import SCORINGS, draw_search, examine_choice, watch_bounds
 from wideberth import RobustLinearRegressorCV, RobustLinearSVCCV, robust_scorer
 
 
@@ -18,6 +18,19 @@ def test_no_model_between_is_better_than_the_bound(metric, seed):
     found = examine_choice(*draw_search(seed, metric), values=40)
     assert found["violated"] == 0
     assert found["proven"]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_values_of_every_exact_model_lie_within_their_bounds(seed, monkeypatch):
+    rng, (search, fit) = np.random.default_rng(seed), draw_search(seed)
+    for trained, exact in watch_bounds(search, fit, monkeypatch):
+        solved = np.array(sorted(trained.sights))
+        for k in rng.integers(len(solved) - 1, size=2):
+            first, C, last = np.sort(rng.uniform(*solved[k : k + 2], size=3))
+            found = trained.between(first, last)
+            values, off = exact(C)
+            assert (found.lower - off <= values).all()
+            assert (values <= found.upper + off).all()
 
 
 def test_the_claim_is_about_the_choice_and_covers_the_range():

@@ -8,10 +8,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.linear_model import QuantileRegressor
+from sklearn.linear_model import HuberRegressor, QuantileRegressor
 from sklearn.metrics import make_scorer, mean_pinball_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from wideberth import (
@@ -240,3 +241,38 @@ def test_a_pipeline_takes_noise_and_gives_ranges_in_raw_units(kind):
 def test_a_pipeline_refuses_what_a_regressor_does_not_do():
     with pytest.raises(ValueError, match="goes before a classifier"):
         make_robust_pipeline(TrueFeatures(), RobustLinearRegressor()).fit(X, T)
+
+
+@pytest.mark.parametrize(("tau", "slope"), [(0.5, 1.0), (0.51, 10.0), (0.49, 1.0)])
+def test_a_quantile_between_two_values_is_the_one_of_the_flatter_line(tau, slope):
+    """As scikit-learn's QuantileRegressor on these points (`test_quantile.py`)."""
+    model = RobustLinearRegressor(tau, C=1e3, radius=0, tol=1e-8)
+    model.fit([[0.0], [1.0], [1.0]], [1.0, 2.0, 11.0])
+    assert model.predict([[0.0], [1.0]]) == pytest.approx([1.0, 1.0 + slope], abs=1e-3)
+
+
+def test_medians_are_nearly_what_huber_finds_with_a_narrow_middle():
+    huber = HuberRegressor(epsilon=1 + 1e-4, alpha=1e-4, max_iter=1000).fit(X, T)
+    model = RobustLinearRegressor(C=100.0, radius=0).fit(X, T)
+    assert model.coef_ == pytest.approx(huber.coef_, abs=0.1)
+    assert model.intercept_ == pytest.approx(huber.intercept_, abs=0.1)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_linear_svr_without_a_tube_is_the_same_model(C):
+    theirs = LinearSVR(epsilon=0, C=C, tol=1e-8, max_iter=10**6).fit(X, T)
+    scale = np.abs(T - np.median(T)).mean()
+    model = RobustLinearRegressor(
+        C=2 * C / scale, radius=0, tol=1e-10, solver_options={"intercept_penalty": 1}
+    ).fit(X, T)
+    assert model.coef_ == pytest.approx(theirs.coef_, abs=1e-3)
+    assert model.intercept_ == pytest.approx(theirs.intercept_[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200, 1e307])
+def test_y_beyond_what_float64_can_square_is_refused_by_its_unit(unit):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = unit * (X[:, 0] + rng.normal(size=40))
+    with pytest.raises(ValueError, match="give y in another unit"):
+        RobustLinearRegressor().fit(X, y)

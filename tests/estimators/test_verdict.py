@@ -117,6 +117,17 @@ def test_objects_without_any_error_are_certain_and_name_no_cell(fitted):
     assert (found.spread == 0).all()
 
 
+def test_exact_objects_of_several_gaussians_are_certain_and_name_no_cell():
+    _, X, _, y = measurements(n=400)
+    model = pipeline("per_class").fit(X, y)
+    found = model.verdict(X)
+    whole = ~np.isnan(X).any(axis=1)
+    for numbers in (found.chance, found.share, found.spread):
+        assert not numbers[whole].any()
+    assert (found.remeasure[whole] == -1).all()
+    assert (found.remeasure[~whole] >= 0).all()
+
+
 def test_several_gaussians_are_summed_over():
     _, X, E, y = measurements(n=400)
     model = pipeline("per_class").fit(X, y, robustlinearsvc__X_err=E)

@@ -3,7 +3,8 @@ import pytest
 
 from problems import make_problem
 from ranges import draw_along, examine_span, span_of
-from wideberth.screening.ranges import intercept_range, largest_between
+from wideberth.problem import Certificate
+from wideberth.screening.ranges import RangeProof, intercept_range, largest_between
 
 
 @pytest.mark.parametrize("seed", range(36))
@@ -23,6 +24,22 @@ def test_squares_between_are_largest_where_calculus_says():
         values = (1 - t) * first + t * last + t * (1 - t) * bend
         found = largest_between(first, last, bend, start, end)
         assert values.max() - 1e-12 <= found <= values.max() + 1e-5
+
+
+def test_no_gap_between_two_certificates_exceeds_what_is_stated():
+    rng, tol = np.random.default_rng(0), 1e-3
+    for first, last in rng.uniform(0.5, 2.0, size=(100, 2)):
+        gaps = first * 10 ** rng.uniform(-6, 0), last * 10 ** rng.uniform(-6, 0)
+        ends = [
+            Certificate(each, each - gap, 1e-3 * gap)
+            for each, gap in zip((first, last), gaps, strict=True)
+        ]
+        bends = 10 ** rng.uniform(-5, -1), -(10 ** rng.uniform(-5, -1))
+        proof = RangeProof(*ends, *bends)
+        most = proof.excess(tol) * tol * (1 + 1e-12)
+        for t in np.linspace(0, 1, 101):
+            found = proof.at(t)
+            assert found.bound <= most * found.scale
 
 
 @pytest.mark.parametrize("seed", range(6))

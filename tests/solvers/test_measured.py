@@ -57,6 +57,19 @@ def test_the_optimum_is_that_of_the_oracle(form, intercept):
     near_the_same(found, oracle)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_an_intercept_that_is_not_unique_is_the_middle_of_the_best(form):
+    X, _, options = make_arguments(2, n=20, d=3, form=form)
+    y = np.resize([1.0, -1.0], 20)
+    found = solve(X, y, C=0.02, tol=1e-8, **options)
+    problem = Problem.from_data(X, y, C=0.02, intercept=0.0, **options)
+    breaks = np.sort(y * problem.slack(found.w, 0.0))
+    values = np.array([problem.at(found.w, b).value for b in breaks])
+    best = breaks[values <= values.min() + 1e-12]
+    assert best[-1] - best[0] > 1e-3
+    assert found.b == pytest.approx(0.5 * (best[0] + best[-1]), abs=1e-9)
+
+
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize("shape", ["ellipsoid", "box", "covariance"])
 @pytest.mark.parametrize("big", [1.5, 10.0, 100.0])

@@ -94,6 +94,7 @@ def test_targets_other_than_those_of_classification_are_refused():
 
 def test_class_means_leave_out_what_is_beyond_the_middle():
     X, y, _ = wrong_labels(2)
+    X += 2  # the middle is not at 0
     c = np.random.default_rng(0).random(len(y))
     means = [np.average(X[y == side], axis=0, weights=c[y == side]) for side in (1, -1)]
     across, middle = means[0] - means[1], 0.5 * (means[0] + means[1])
@@ -178,6 +179,16 @@ def test_limits_cut_a_descent_short():
     assert found.descent.ending == "cut short"
     assert not found.converged
     assert np.all(np.diff(found.descent.objectives) <= 0)
+
+
+def test_a_callback_hears_of_points_with_the_cost_of_what_is_left_out():
+    X, y, _ = wrong_labels(9, n=200, d=10, share=0.3)
+    heard, asked = [], {"ramp": -1.0, "C": 10.0, "quiet": True}
+    found = solve(X, y, **asked, callback=lambda entry: heard.append(entry["primal"]))
+    assert min(heard) >= found.descent.objectives[-1] * (1 - 1e-9)
+    stopped = solve(X, y, **asked, callback=lambda entry: True)
+    assert stopped.descent.ending == "cut short"
+    assert len(stopped.trace) < len(found.trace)
 
 
 @pytest.mark.parametrize("ramp", [0.1, 1, "x", True, np.nan, [-1.0]])

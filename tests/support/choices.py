@@ -1,15 +1,20 @@
 """Random searches with `prove`, and their claims held against dense grids of C."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from wideberth import (
     Box,
     CrossPolytope,
+    RobustLinearRegressor,
     RobustLinearRegressorCV,
+    RobustLinearSVC,
     RobustLinearSVCCV,
     robust_scorer,
 )
+from wideberth.estimators import proving
 
 SCORINGS = {
     "accuracy": None,
@@ -20,7 +25,7 @@ SCORINGS = {
 NOISES = ("l2", "linf", "l1", "scales", "box", "cross-polytope", "covariance")
 #: Error bars of every cell, instead of a shape.
 ERRORS = ("ellipsoid", "box", "lopsided")
-INTERCEPTS = ((False, 0.0), (True, 1.0), (True, 0.0))
+INTERCEPTS = ((False, 0.0), (True, 0.3), (True, 0.0))
 
 
 def draw_search(seed, metric=None):
@@ -110,3 +115,51 @@ def examine_choice(search, fit, values):
         "proven": int(choice.proven),
         "points": len(choice.Cs),
     }
+
+
+def watch_bounds(search, fit, monkeypatch):
+    """Fit a search that proves; what it knew of every problem of every fold.
+
+    Pairs of the bounds that it takes for an interval of C (`between`), and an exact
+    model at any C: its values of the rows left out, and how far they may be off.
+    """
+    seen = []
+    inner = proving._prove_level
+
+    def watched(search, states, ends, within):
+        seen.extend(states)
+        return inner(search, states, ends, within)
+
+    monkeypatch.setattr(proving, "_prove_level", watched)
+    X, y = fit["X"], fit["y"]
+    search.fit(X, y, **{name: fit[name] for name in fit if name not in ("X", "y")})
+    splits = search.cv.split(X, y)
+    for state, (train, test) in zip(seen, splits, strict=True):
+        own = {name: _rows(fit[name], train) for name in fit}
+        for number, trained in enumerate(state.trained):
+            yield trained, partial(_exact, search, own, X[test], number)
+
+
+def _rows(given, rows):
+    if isinstance(given, tuple):
+        return tuple(part[rows] for part in given)
+    return given[rows]
+
+
+def _exact(search, own, X, number, C):
+    """Values of rows left out, and how far they may be off, of the model at C."""
+    stated = {"noise": search.noise, "error_shape": search.error_shape, "tol": 1e-10}
+    (radius,), (penalty,) = search.radii, search.norm_penalties or (0.0,)
+    stated |= {"fit_intercept": search.fit_intercept, "norm_penalty": penalty}
+    options = search.solver_options
+    stated["solver_options"] = {"intercept_penalty": options["intercept_penalty"]}
+    if hasattr(search, "quantile"):
+        model = RobustLinearRegressor(search.quantile, C=C, radius=radius, **stated)
+        model.fit(**own)
+        coef, b, gap = model.coef_, model.intercept_, model.dual_gap_
+    else:
+        stated["class_weight"] = search.class_weight
+        model = RobustLinearSVC(C, radius, **stated).fit(**own)
+        coef, b, gap = model.coef_[number], model.intercept_[number], model.dual_gap_
+    off = np.sqrt(2 * max(np.max(gap), 0.0)) * (1 + np.linalg.norm(X, axis=1).max())
+    return X @ coef + b, off

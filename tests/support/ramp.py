@@ -114,6 +114,8 @@ def judged(seed, n=40, d=4) -> dict[str, bool | float]:
     near = tol + 1e-8
     return {
         "monotone": bool(np.all(np.diff(values) <= 1e-12 * values[:-1])),
+        "finite": bool(np.isfinite(values).all()),
+        "traced": min(e["primal"] for e in found.trace) >= values[-1] * (1 - 1e-9),
         "objective": abs(again - values[-1]) <= 1e-9 * scale,
         "majorant": values[-1] <= found.primal + 1e-9 * scale,
         "certificate": found.dual <= same.primal + cost + 1e-9 * scale

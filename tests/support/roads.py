@@ -256,7 +256,8 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     # What is read in chunks is solved by Newton's method, one problem at a time.
     (lambda r, c: r.form in CHUNKED and r.trainer == "solve by coordinate", "in memory"),
     (lambda r, c: r.form in CHUNKED and r.trainer == "solve by conic", "in memory"),
-    (lambda r, c: r.form in CHUNKED and r.trainer in ("path", "pipeline", "search"), "in memory"),
+    (lambda r, c: r.form in CHUNKED and r.trainer in ("path", "search"), "in memory"),
+    (lambda r, c: r.form in CHUNKED and r.trainer == "pipeline" and c.errors is not None, "in memory"),
     (lambda r, c: r.form in FOREIGN and r.trainer == "pipeline", "in memory"),
     # Rows that the ramp leaves out are known of those in memory.
     (lambda r, c: (r.form in CHUNKED or "pieces" in r.trainer) and c.ramp is not None, "in memory|whole table"),

@@ -503,8 +503,7 @@ def _plain_line(
     """Weights of the same model without noise; None of data in pieces."""
     if rows.y is None:
         return None
-    asked = options.ordinary(C)
-    model, *_ = fit_model(asked, given, rows.X, rows.y, 0.0, None, rows.weights)
+    model, *_ = fit_model(options.ordinary(C), given, rows.samples())
     weights = raw_line(model)[0][0].tolist()
     return dict(zip(rows.columns.features, weights, strict=True))
 

@@ -75,10 +75,10 @@ from wideberth.cli.training import (
     search_grid,
 )
 from wideberth.cli.uncertainty import Uncertainty
+from wideberth.data.samples import Samples
 from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.kernel_svc import quick_answers
 from wideberth.estimators.training import TrainingRows
-from wideberth.noise import ErrorBars
 
 #: Number of rows beyond which C of an ordinary SVM is tuned on a sample of so many. Of
 #: 100 000 rows of covtype it finds a C that is as accurate on others as that from all
@@ -149,47 +149,46 @@ def evaluate(
     fold = assign_folds(options, rows.y)
     if fold is None:
         return None
-    X, y, tuned = rows.X, rows.y, None
+    whole, tuned = rows.samples(given.radius, given.bars), None
     first = "ordinary" if options.kernel is None else "kernel"
     if asks_for_more(options, given):
         progress.show("tuning C of the ordinary model")
         tuned = tuned_Cs(options, given, rows, fold)
 
     def models(split: Split) -> dict[str, FoldAnswers]:
-        train, test = split.train, split.test
-        learnt, unseen, weights = X[train], X[test], rows.weights_of(train)
-        seen = _taken(given.bars, test)
+        learnt, unseen = whole.take(split.train), whole.take(split.test)
+        X, bars = unseen.X, unseen.X_err
+        plain = replace(learnt, radius=0.0, errors=())
+        learnt = learnt if np.any(learnt.radius) else plain
 
-        def predict(asked: FitOptions, radius) -> tuple[FoldAnswers, Choice | None]:
-            own = radius[train] if np.ndim(radius) else radius
-            bars = _taken(given.bars, train) if np.any(np.asarray(own) > 0) else None
-            model, choice, _ = fit_model(
-                *(asked.on_grid(POINTS), given, learnt, y[train], own, bars, weights),
-                screening=None,
-            )
-            said = model.predict(unseen)
+        def predict(
+            asked: FitOptions, data: Samples
+        ) -> tuple[FoldAnswers, Choice | None]:
+            asked = asked.on_grid(POINTS)
+            model, choice, _ = fit_model(asked, given, data, screening=None)
+            said = model.predict(X)
             if options.numbers:
-                ends = model.prediction_range(unseen, radius=1.0, X_err=seen)
+                ends = model.prediction_range(X, radius=1.0, X_err=bars)
                 answers = FoldAnswers(said, moves=ends - said[:, None])
             else:
-                answers = FoldAnswers(said, model.certified_radius(unseen, seen))
+                answers = FoldAnswers(said, model.certified_radius(X, bars))
             return answers, choice
 
-        said, choice = predict(options, given.radius)
+        said, choice = predict(options, learnt)
         name = "robust" if first == "ordinary" and tuned is not None else first
         found = {name: said}
         if options.kernel is not None:
-            found["line"], _ = predict(options.straight(), given.radius)
+            found["line"], _ = predict(options.straight(), learnt)
         elif not (options.numbers or sp.issparse(X)):
-            found |= quick_curve(options, given, learnt, y[train], weights, unseen)
+            found |= quick_curve(options, given, learnt, X)
         if tuned is not None:
             k, gammas = split.number, tuned.gammas
             same = (choice.C, choice.gamma) if choice else (options.one_C, None)
             best = tuned.Cs[k], None if gammas is None else gammas[k]
             for name, (C, gamma) in {"ordinary": same, "tuned": best}.items():
                 asked = options.ordinary(C).with_gamma(gamma)
-                found[name], _ = predict(asked, 0.0)
-        return found | constant_answers(options, rows, split)
+                found[name], _ = predict(asked, plain)
+        return found | constant_answers(options, learnt, len(split.test))
 
     noise = asked_radius(options, given, trained)
     judge = judge_of(options, rows, fold)
@@ -197,31 +196,32 @@ def evaluate(
 
 
 def quick_curve(
-    options: FitOptions, given: Uncertainty, X, y: np.ndarray, weights, unseen
+    options: FitOptions, given: Uncertainty, learnt: Samples, unseen
 ) -> dict[str, FoldAnswers]:
     """What least squares say of rows left out: on a straight boundary, and on a curve.
 
     They serve to say whether a kernel may pay, and are no models to be shown.
     """
-    prepare = preparation(options, given, X)
-    X, unseen = prepare.transform(X), prepare.transform(unseen)
-    data = TrainingRows.of(X, y, weights, class_weight=options.class_weight)
+    prepare = preparation(options, given, learnt.X)
+    X, unseen = prepare.transform(learnt.X), prepare.transform(unseen)
+    balance = {"class_weight": options.class_weight}
+    data = TrainingRows.of(X, learnt.y, learnt.weight, **balance)
     names = ("least squares", "quick curve")
     said = quick_answers(data, unseen, options.seed)
     return {n: FoldAnswers(one) for n, one in zip(names, said, strict=True)}
 
 
 def constant_answers(
-    options: FitOptions, rows: PreparedRows, split: Split
+    options: FitOptions, learnt: Samples, n: int
 ) -> dict[str, FoldAnswers]:
-    """What the quantile of the rows trained on says of the others; none of classes."""
+    """What the quantile of the rows trained on says of n others; none of classes."""
     if not options.numbers:
         return {}
-    y, weights = rows.y[split.train], rows.weights_of(split.train)
+    y, weights = learnt.y, learnt.weight
     order = np.argsort(y, kind="stable")
     sums = np.cumsum(np.ones(len(y)) if weights is None else weights[order])
     place = min(int(np.searchsorted(sums, options.quantile * sums[-1])), len(y) - 1)
-    labels = np.full(len(split.test), y[order[place]])
+    labels = np.full(n, y[order[place]])
     return {"constant": FoldAnswers(labels, moves=np.zeros((len(labels), 2)))}
 
 
@@ -520,19 +520,14 @@ def tuned_Cs(
     worst noise of --score-radius where that is given. C is a price per row: what is
     best for a sample of m of n rows counts as C·m/n for all.
     """
-    asked, bars = options.ordinary(), None
-    radius: Any = 0.0
+    asked, whole = options.ordinary(), data.samples()
     if options.score_radius is not None:
         asked = options.ordinary(score_radius=options.score_radius)
         given = replace(given, factors=(0.0,))
-        radius, bars = given.radius, given.bars
-    X, y, weights = data.X, data.y, data.weights
-    rows = _sampled(y, fold, options.seed)
-    share, splits = len(rows) / len(y), _splits(fold[rows])
-    if share < 1:
-        X, y, bars = X[rows], y[rows], _taken(bars, rows)
-        weights = data.weights_of(rows)
-        radius = radius[rows] if np.ndim(radius) else radius
+        whole = data.samples(given.radius, given.bars)
+    rows = _sampled(data.y, fold, options.seed)
+    share, splits = len(rows) / len(fold), _splits(fold[rows])
+    some = whole.take(rows) if share < 1 else whole
     # Where features are not standardised the usual range may end far below this C.
     grids: tuple = POINTS, [options.one_C / share]
     gammas = None
@@ -540,16 +535,13 @@ def tuned_Cs(
         warnings.simplefilter("ignore")  # of models that are not chosen
         if options.kernel is not None:
             tried = sorted({*KERNEL_CS, *grids[1]})
-            search = fit_search(asked, given, X, y, bars, weights, splits, tried)
+            search = fit_search(asked, given, some, splits, tried)
             grid = np.asarray(search.cv_scores_)[:, :, 0]
             gammas = np.tile(options.gammas or [np.nan], len(tried))
             Cs = np.repeat(tried, grid.shape[1])
             scores = grid.reshape(-1, len(splits))
         else:
-            found = [
-                search_grid(asked, given, X, y, radius, bars, weights, splits, Cs)
-                for Cs in grids
-            ]
+            found = [search_grid(asked, given, some, splits, Cs) for Cs in grids]
             Cs = np.concatenate([search.Cs_ for search in found])
             scores = np.concatenate([search.scores_[0, 0] for search in found])
     elsewhere = scores.sum(axis=1, keepdims=True) - scores
@@ -592,10 +584,6 @@ def radius_gain(own: FoldAnswers, line: FoldAnswers, y: np.ndarray) -> RadiusGai
     )
     low, high = map(float, ends)
     return RadiusGain(own_middle, line_middle, middle, low, high, _CONFIDENCE)
-
-
-def _taken(bars: ErrorBars | None, rows: np.ndarray) -> ErrorBars | None:
-    return None if bars is None else bars.take(rows)
 
 
 # -- shares and gains ------------------------------------------------------------------

@@ -165,11 +165,10 @@ def _train(
 ) -> tuple[RobustPipeline | MeasuredSVC | MeasuredRegressor, Choice | None, list[str]]:
     """The model, the choice that was made by cross-validation, what solvers noted."""
     if options.measured:
-        return fit_measured(options, given, rows.X, rows.y, rows.weights)
-    return fit_model(
-        *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
-        verbose=int(options.memory is not None and progress.on),
-    )
+        return fit_measured(options, given, rows.samples())
+    data = rows.samples(given.radius, given.bars)
+    verbose = int(options.memory is not None and progress.on)
+    return fit_model(options, given, data, verbose=verbose)
 
 
 def _evaluate(

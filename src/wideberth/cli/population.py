@@ -30,6 +30,7 @@ from wideberth.cli.result import Choice, ClassEvaluation, NumberEvaluation
 from wideberth.cli.training import FEW_ROWS, FOLDS, fit_model, folds_of, measure
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data.errors import quoted
+from wideberth.data.samples import Samples
 from wideberth.estimators.folds import Split
 from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
@@ -37,7 +38,7 @@ from wideberth.measurement.goodness import lacks
 
 
 def fit_measured(
-    options: FitOptions, given: Uncertainty, X, y, weights=None
+    options: FitOptions, given: Uncertainty, data: Samples
 ) -> tuple[MeasuredSVC | MeasuredRegressor, Choice | None, list[str]]:
     """Fit to values with standard errors, if they have any, and gaps.
 
@@ -48,9 +49,9 @@ def fit_measured(
         errors = {"X_err": given.cells, "y_err": given.target_errors}
         with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            line.fit(X, y, **errors)
+            line.fit(data.X, data.y, **errors)
         return line, None, _notes(caught)
-    splitter = folds_of(options, y, options.folds or FOLDS)
+    splitter = folds_of(options, data.y, options.folds or FOLDS)
     if options.chooses and splitter is None:
         raise UserError(FEW_ROWS)
     factors = list(given.factors)
@@ -66,7 +67,7 @@ def fit_measured(
     )
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(X, y, X_err=given.cells, sample_weight=weights)
+        model.fit(data.X, data.y, data.weight, X_err=given.cells)
     notes = _notes(caught)
     if not options.chooses or splitter is None:
         return model, None, notes
@@ -75,7 +76,7 @@ def fit_measured(
         C=model.C_,
         factor=factors[int(np.argmax(np.equal(model.radii, model.radius_)))],
         score=float(scores.max()),
-        Cs=list(model.Cs),
+        Cs=model._Cs,
         factors=factors,
         scores=scores.tolist(),
         folds=splitter.n_splits,
@@ -118,30 +119,28 @@ def evaluate_measured(
     fold = assign_folds(options, rows.y)
     if fold is None:
         return None
-    X, y = rows.X, rows.y
+    whole = rows.samples()
     plain = replace(options, model="robust", missing="median", standardize=True)
     ignored = Uncertainty(0.0, "l2", "")
     progress.show("tuning C of the ordinary model")
     tuned = tuned_Cs(plain, ignored, rows, fold)
 
     def models(split: Split) -> dict[str, FoldAnswers]:
-        train, test, weights = split.train, split.test, rows.weights_of(split.train)
-        _check_values(X[train], rows)
-        learnt, seen = given.take(train), given.take(test)
-        model, choice, _ = fit_measured(options, learnt, X[train], y[train], weights)
+        learnt, X = whole.take(split.train), whole.X[split.test]
+        _check_values(learnt.X, rows)
+        seen = given.take(split.test)
+        model, choice, _ = fit_measured(options, given.take(split.train), learnt)
         if isinstance(model, MeasuredRegressor):
-            answers = _interval_answers(model, X[test], seen)
+            answers = _interval_answers(model, X, seen)
         else:
-            verdict = model.verdict(X[test], X_err=seen.cells)
+            verdict = model.verdict(X, X_err=seen.cells)
             answers = FoldAnswers(verdict.label, sure=verdict.certain)
         found = {"measured": answers}
         same = choice.C if choice else options.one_C
         for name, C in {"ordinary": same, "tuned": tuned.Cs[split.number]}.items():
-            rival, *_ = fit_model(
-                plain.ordinary(C), ignored, X[train], y[train], 0.0, None, weights
-            )
-            found[name] = FoldAnswers(rival.predict(X[test]))
-        return found | constant_answers(options, rows, split)
+            rival, *_ = fit_model(plain.ordinary(C), ignored, learnt)
+            found[name] = FoldAnswers(rival.predict(X))
+        return found | constant_answers(options, learnt, len(X))
 
     return compare(models, judge_of(options, rows, fold), None, tuned, progress)
 

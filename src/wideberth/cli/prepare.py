@@ -21,6 +21,7 @@ from wideberth.cli.errors import UserError
 from wideberth.cli.options import FitOptions
 from wideberth.data.delimited import looks_like_number, number_of
 from wideberth.data.errors import agree, counted, listed, quoted
+from wideberth.data.samples import Samples
 from wideberth.data.table import Table, check_names
 from wideberth.errors import from_limits
 from wideberth.noise.reading import read_errors
@@ -246,9 +247,10 @@ class PreparedRows:
     numbers: bool = False  # whether labels are numbers to predict
     task_story: str = ""  # why they are, or why not, where that is not obvious
 
-    def weights_of(self, rows: np.ndarray) -> np.ndarray | None:
-        """The weights of some of them; None where all count the same."""
-        return None if self.weights is None else self.weights[rows]
+    def samples(self, radius=0.0, bars=None) -> Samples:
+        """The rows as training takes them, with radii and error bars if any."""
+        errors = () if bars is None else (bars,)
+        return Samples(self.X, self.y, self.weights, radius, errors)
 
     def take(self, sound: np.ndarray) -> PreparedRows:
         """Those of them where `sound` is True; the others count as left out."""
@@ -257,7 +259,7 @@ class PreparedRows:
             "rows_dropped": self.facts["rows_dropped"] + gone,
             "rows_used": self.facts["rows_used"] - gone,
         }
-        weights = self.weights_of(np.flatnonzero(sound))
+        weights = None if self.weights is None else self.weights[sound]
         return replace(
             self, X=self.X[sound], y=self.y[sound], kept=self.kept[sound],
             facts=facts, weights=weights,

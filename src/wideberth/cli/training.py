@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from wideberth.cli.options import FitOptions
 from wideberth.cli.prepare import PreparedNumbers
 from wideberth.cli.result import Choice, ToldProof
 from wideberth.cli.uncertainty import Uncertainty
+from wideberth.data.samples import Samples
 from wideberth.estimators import (
     RobustKernelSVC,
     RobustLinearRegressor,
@@ -31,7 +33,6 @@ from wideberth.estimators.pipeline import (
 )
 from wideberth.estimators.proving import ProvenChoice
 from wideberth.estimators.scoring import BALANCED, robust_scorer
-from wideberth.noise import ErrorBars
 
 #: Number of values of C that --C auto chooses from.
 POINTS = 12
@@ -70,34 +71,31 @@ def preparation(options: FitOptions, given: Uncertainty, X) -> Pipeline:
 def fit_model(
     options: FitOptions,
     given: Uncertainty,
-    X,
-    y,
-    radius,
-    bars: ErrorBars | None = None,
-    weights=None,
+    data: Samples,
     **steering,
 ) -> tuple[RobustPipeline, Choice | None, list[str]]:
     """Fit to rows with one radius, or one each, and error bars and weights if any.
 
-    Data in pieces brings y, radii and weights. `steering` are `solver_options`.
+    Data in pieces, a source, brings y, radii and weights itself. `steering` are
+    `solver_options`.
 
     Returns the model, how it was chosen, and what the solver had to say.
     """
     if options.kernel is not None:
-        return _fit_curved(options, given, X, y, radius, bars, weights, steering)
+        return _fit_curved(options, given, data, steering)
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         choice, C, penalty = None, options.one_C, options.norm_penalty[0]
         ramp = options.ramp[0] if options.ramp else None
         if options.chooses:
-            choice = _choose(options, given, X, y, radius, bars, weights)
+            choice = _choose(options, given, data)
             caught.clear()  # of models that are not chosen
-            C, radius = choice.C, choice.factor * radius
+            C, data = choice.C, replace(data, radius=choice.factor * data.radius)
             penalty, ramp = choice.norm_penalty, choice.ramp
-        each = radius is None or np.ndim(radius) > 0
+        each = data.radius is None or np.ndim(data.radius) > 0
         shared: dict[str, Any] = {
             "C": C,
-            "radius": 0.0 if each else float(radius),
+            "radius": 0.0 if each else float(data.radius),
             "noise": given.noise,
             "error_shape": options.error_shape,
             "norm_penalty": penalty,
@@ -110,21 +108,23 @@ def fit_model(
         else:
             shared |= {"ramp": ramp, "class_weight": options.class_weight}
             last = RobustLinearSVC(**shared)
-        if y is None:
-            model = RobustPipeline.around(last.fit(X))
+        if data.y is None:
+            model = RobustPipeline.around(last.fit(data.X))
         else:
-            own = radius if each else None
-            model = _trained(_steps(options, given, X), last, X, y, own, bars, weights)
+            model = _trained(options, given, last, data)
     return model, choice, _notes(caught)
 
 
-def _trained(steps: list, last, X, y, radius, bars, weights) -> RobustPipeline:
+def _trained(
+    options: FitOptions, given: Uncertainty, last, data: Samples
+) -> RobustPipeline:
     """A pipeline fitted to rows, with what is known of each of them."""
-    model = make_robust_pipeline(*steps, last)
-    own = {"radius": radius, "X_err": bars, "sample_weight": weights}
+    model = make_robust_pipeline(*_steps(options, given, data.X), last)
+    each = data.radius if np.ndim(data.radius) > 0 else None
+    own = {"radius": each, "X_err": data.X_err, "sample_weight": data.weight}
     name = model.steps[-1][0]
     own = {f"{name}__{n}": value for n, value in own.items() if value is not None}
-    return model.fit(X, y, **own)
+    return model.fit(data.X, data.y, **own)
 
 
 def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
@@ -132,25 +132,25 @@ def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
 
 
 def _fit_curved(
-    options: FitOptions, given: Uncertainty, X, y, radius, bars, weights, steering
+    options: FitOptions, given: Uncertainty, data: Samples, steering: dict
 ) -> tuple[RobustPipeline, Choice | None, list[str]]:
     """The same behind a kernel, whose machines choose C, γ and radius themselves."""
-    if sp.issparse(X):
+    if sp.issparse(data.X):
         raise UserError(
             "--kernel goes by distances between rows, and these are sparse. Leave it "
             "out, or give a table with all its cells (CSV, Parquet)."
         )
-    splitter = folds_of(options, y, options.folds or FOLDS)
+    splitter = folds_of(options, data.y, options.folds or FOLDS)
     if options.chooses and splitter is None:
         raise UserError(FEW_ROWS)
+    radius = data.radius
     each, factors = np.ndim(radius) > 0, list(given.factors if np.any(radius) else [])
     last = kernel_machine(options, given, **steering)
     last.cv = splitter if options.chooses else None
     last.radius = None if each else [factor * radius for factor in factors] or 0.0
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        own = radius if each else None
-        model = _trained(_steps(options, given, X), last, X, y, own, bars, weights)
+        model = _trained(options, given, last, data)
     last = model[-1]
     choice = None
     if last.cv_scores_ is not None:
@@ -187,12 +187,12 @@ def kernel_machine(
 
 
 def fit_search(
-    options: FitOptions, given: Uncertainty, X, y, bars, weights, cv, Cs
+    options: FitOptions, given: Uncertainty, data: Samples, cv, Cs
 ) -> RobustKernelSVC:
     """A kernel machine without noise that has scored these C, and γ, in folds."""
     search = kernel_machine(options, given, Cs)
     search.cv = cv
-    return _trained(_steps(options, given, X), search, X, y, None, bars, weights)[-1]
+    return _trained(options, given, search, replace(data, radius=0.0))[-1]
 
 
 def _chosen_curve(
@@ -220,23 +220,15 @@ def _chosen_curve(
     )
 
 
-def _choose(
-    options: FitOptions,
-    given: Uncertainty,
-    X,
-    y,
-    radius,
-    bars: ErrorBars | None,
-    weights,
-) -> Choice:
+def _choose(options: FitOptions, given: Uncertainty, data: Samples) -> Choice:
     """C, norm penalty, ramp and a factor on the radii, by cross-validation."""
-    splitter = folds_of(options, y, options.folds or FOLDS)
+    splitter = folds_of(options, data.y, options.folds or FOLDS)
     if splitter is None:
         raise UserError(FEW_ROWS)
     Cs = options.C or POINTS
     if options.prove is not None:
         Cs = options.proven_range
-    search = search_grid(options, given, X, y, radius, bars, weights, splitter, Cs)
+    search = search_grid(options, given, data, splitter, Cs)
     # Scores of numbers are pinball losses, negated.
     unit = -loss_unit(options) if options.numbers else 1.0
     if options.prove is not None:
@@ -284,19 +276,16 @@ def _proof(choice: ProvenChoice, unit: float) -> ToldProof:
 def search_grid(
     options: FitOptions,
     given: Uncertainty,
-    X,
-    y,
-    radius,
-    bars: ErrorBars | None,
-    weights,
+    data: Samples,
     cv,
     Cs,
 ) -> RobustLinearSVCCV | RobustLinearRegressorCV:
     """Score models over C, and over what else the options leave open, in folds."""
+    X, bars = data.X, data.X_err
     prepare = preparation(options, given, X)
     shared: dict[str, Any] = {
         "Cs": Cs,
-        "radii": given.factors if np.any(radius) else [1.0],
+        "radii": given.factors if np.any(data.radius) else [1.0],
         "norm_penalties": options.norm_penalty,
         "noise": given.noise if bars else carry_noise(given.noise, prepare, X),
         "error_shape": options.error_shape,
@@ -317,7 +306,8 @@ def search_grid(
             **shared,
         )
     carried = None if bars is None else bars.carried(linear_steps(prepare, X)[0])
-    return search.fit(prepare.transform(X), y, weights, radius=radius, X_err=carried)
+    own = {"radius": data.radius, "X_err": carried}
+    return search.fit(prepare.transform(X), data.y, data.weight, **own)
 
 
 def measure(options: FitOptions) -> str:

@@ -311,13 +311,20 @@ def tell_columns(errors: ErrorColumns, exact: Sequence[str]) -> tuple[str, str]:
     return where, f"; exact {which.format(listed(exact))}" if exact else ""
 
 
-def _refuse_bad_errors(errors: ErrorColumns, held: Table, rows) -> None:
-    """List values whose errors are absent or no errors, with counts, by column."""
+def _refuse_bad_errors(
+    errors: ErrorColumns, held: Table, table: Table, rows: PreparedRows
+) -> None:
+    """List values whose errors are absent or no errors, with counts, by column.
+
+    Limits of detection need none: their intervals say it.
+    """
     told = []
     for feature, own in errors.columns.items():
         j = rows.columns.numeric.index(feature)
         known = np.zeros(held.n, dtype=bool)
         known[rows.kept] = ~np.isnan(rows.X[:, j])
+        if feature in table.bounds:
+            known &= np.isnan(table.bounds[feature][0])
         for name in own:
             column = held.numbers[name]
             signed = name != own[-1] and not np.any(column > 0)
@@ -357,7 +364,7 @@ def training_cells(
     held = errors.holder(table, options.read)
     if errors.missing is None:
         with located(errors.file) if errors.file else nullcontext():
-            _refuse_bad_errors(errors, held, rows)
+            _refuse_bad_errors(errors, held, table, rows)
     cells = tuple(side[rows.kept] for side in errors.cells(held, table, columns))
     middle, usual = errors.standard(cells), {}
     if errors.missing == "drop":
@@ -705,12 +712,15 @@ def _target_errors(
             "behind --errors: absent=exact, absent=median, absent=share:0.05 or "
             "absent=drop."
         )
-    if rule == "median" and bad.size < len(found):
-        return np.where(np.isnan(found), np.nanmedian(found), found)
+    if rule in ("median", "drop") and bad.size == len(found):
+        raise UserError(
+            f"no number in column {quoted(target)} has an error that can be used; mend "
+            "them, or choose absent=exact or absent=share:0.05 behind --errors."
+        )
     if rule in (None, "drop"):
         return found
-    share = str(rule).removeprefix("share:")
-    return fill(found, "exact" if share == "exact" else float(share), rows.y)
+    known = rule in ("exact", "median")
+    return fill(found, rule if known else float(rule.removeprefix("share:")), rows.y)
 
 
 def of_population(

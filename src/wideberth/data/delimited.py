@@ -54,6 +54,9 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 _COMMA = re.compile(r"[-+]?\d*,\d*([eE][-+]?\d+)?", re.ASCII)
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_THOUSANDS = re.compile(
+    r"[-+]?\d{1,3}(,\d{3})+\.\d*|[-+]?\d{1,3}(\.\d{3})+,\d*", re.ASCII
+)
 _LIMIT = re.compile(r"([<>≤≥])=?\s*([^<>≤≥=]+)")
 _Row = tuple[int, list[str]]
 
@@ -480,6 +483,12 @@ class Cells:
 
     def _no_number(self) -> str:
         """What to say of cells that are no numbers."""
+        for cell in self.troubles.values():
+            if _THOUSANDS.fullmatch(_plain(cell.text)):
+                return (
+                    f"{self.where}, {cell}, which has separators of thousands; take "
+                    "them out of the file."
+                )
         first = {name: cell for name, cell in self.troubles.items() if cell.row == 1}
         wrong = [name for name in self.columns if name in self.troubles]
         texts = [name for name in wrong if name not in self.proven]

@@ -16,6 +16,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, TypeVar
@@ -79,6 +80,8 @@ class Source(ABC):
     _wanted = "give one label per row of X"
     #: Whether the rows are in memory all the time.
     stays = False
+    #: Bytes that a row takes once it is read, divided by those that are read.
+    growth = 1.0
     #: The kind of the data and where it is, for `repr`.
     _what = ""
     #: Files that hold X, with size and time of change; None where X is in no file.
@@ -204,7 +207,7 @@ class Source(ABC):
     @property
     def chunk_bytes(self) -> int:
         """How much is read at a time."""
-        return chunk_bytes(self.memory)
+        return max(int(chunk_bytes(self.memory) / self.growth), 1)
 
     def spares(self, size: int) -> bool:
         """Whether this many bytes may be held on top."""
@@ -295,8 +298,9 @@ class ArraySource(Source):
         self.whole = Samples(X, **vectors, errors=errors, origin="X")
 
     def chunks(self):
-        for number, start in enumerate(range(0, self.n, self.step)):
-            rows = slice(start, min(start + self.step, self.n))
+        step = max(int(self.step / self.growth), 1)
+        for number, start in enumerate(range(0, self.n, step)):
+            rows = slice(start, min(start + step, self.n))
             yield replace(self.whole.take(rows), number=number)
 
     def map(self, question):
@@ -671,6 +675,54 @@ def _partitions(data, name: str) -> list:
     if data.ndim == 2 and data.numblocks[1] > 1:
         data = data.rechunk({1: -1})
     return data.to_delayed().ravel().tolist()
+
+
+class ChangedSource(Source):
+    """The rows of another source, of which a function makes others, chunk by chunk.
+
+    Rows are changed where they live, each time that they are read. `change` makes a
+    chunk of d features of a chunk; `brings_radii` says whether with radii per row.
+    """
+
+    def __init__(self, source: Source, change, d: int, brings_radii: bool):
+        self.memory, self.room = source.memory, source.room
+        self.n, self.d, self.row_bytes = source.n, d, 8.0 * d
+        self.labelled, self.brings_radii = source.labelled, brings_radii
+        self._what, self._change = f"made of {source!r}", change
+        self._source = copy(source)  # in chunks of another size
+        self._source.growth = max(self.row_bytes / source.row_bytes, 1.0)
+        self._source._first, self._source._chunks = {}, None
+
+    def chunks(self):
+        for chunk in self._source.chunks():
+            yield self._change(chunk)
+
+    def map(self, question):
+        return self._source.map(_OfChanged(self._change, question))
+
+    def labels(self):
+        yield from self._source.labels()
+
+    def some_labels(self):
+        yield from self._source.some_labels()
+
+
+@dataclass(frozen=True)
+class _OfChanged:
+    """A question to what a function makes of chunks."""
+
+    change: Callable[[Samples], Samples]
+    question: Callable[[Samples], Any]
+
+    def __call__(self, chunk: Samples) -> Any:
+        """What the question answers; a chunk that the data ends with may be empty."""
+        return self.question(self.change(chunk))
+
+    def part(self, number: int) -> _OfChanged:
+        """What of the question concerns one chunk."""
+        if not hasattr(self.question, "part"):
+            return self
+        return replace(self, question=self.question.part(number))
 
 
 # -- what goes with the rows -----------------------------------------------------------

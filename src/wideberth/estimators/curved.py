@@ -30,7 +30,7 @@ class: these radii are lower bounds, where those of linear models are exact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
@@ -38,13 +38,16 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from scipy.special import gammainc
 from sklearn.kernel_approximation import Nystroem
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, gen_batches
 
 from wideberth import certify
+from wideberth.data.samples import Samples
 from wideberth.estimators.linear import Judged
 from wideberth.estimators.moves import dense
 from wideberth.noise import Correlated, Covariances, ErrorBars, Shape
+from wideberth.noise.reading import errors_beside
 from wideberth.noise.sets import Sets
+from wideberth.problem.arrays import host
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.validation import check_per_sample
 
@@ -55,6 +58,22 @@ _STEPS = 12
 #: The least and the largest ln(γρᵒ) that are told from 0 and ∞: e^−exp(6.7) is 0.
 _POWERS = (-70.0, 6.7)
 _HALVINGS = 50
+#: Entries of the kernel between rows and landmarks that are computed at a time, 32 MB
+#: of them (a choice).
+_ENTRIES = 1 << 22
+
+
+def blocks(n: int, m: int) -> list[slice]:
+    """Slices of n rows, of m features each."""
+    return [*gen_batches(n, _ENTRIES // m + 1)]
+
+
+def features(step: Nystroem, X: np.ndarray) -> np.ndarray:
+    """What a fitted kernel step makes of rows, block by block."""
+    Z = np.empty((len(X), len(step.components_)))
+    for rows in blocks(*Z.shape):
+        Z[rows] = step.transform(X[rows])
+    return Z
 
 
 @dataclass(frozen=True)
@@ -247,6 +266,35 @@ class CurvedFront:
         terms = np.diff(self.linear.indptr) + 4
         sizes = terms * unit * (2 * sizes + abs(dense(rows)))
         return np.linalg.norm(sizes, ord=self.curve.order, axis=1)
+
+
+@dataclass(frozen=True)
+class CurvedChunks:
+    """Makes chunks of features of a kernel, each row with its radius there."""
+
+    step: Nystroem
+    front: CurvedFront
+    sets: Shape | None  # None where chunks bring errors
+    radius: float | None  # None where chunks bring radii
+
+    @property
+    def varies(self) -> bool:
+        """Whether rows have radii of their own."""
+        return self.sets is None or self.radius is None
+
+    def __call__(self, chunk: Samples) -> Samples:
+        """The features of the rows of a chunk."""
+        X = np.asarray(host(chunk.X), dtype=np.float64)
+        radius = None
+        if self.varies:
+            radius = host(chunk.radius) if self.radius is None else self.radius
+            sets: Sets | None = self.sets
+            if sets is None:
+                assert self.front.error_shape is not None
+                sets = errors_beside(X, chunk.X_err, self.front.error_shape)
+            size = self.front.trained_radius(radius, sets, chunk.n)
+            radius = np.full(chunk.n, size)
+        return replace(chunk, X=features(self.step, X), radius=radius, errors=())
 
 
 @dataclass(frozen=True)

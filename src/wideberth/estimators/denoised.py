@@ -3,7 +3,8 @@
 Steps before `TrueFeatures` are linear, with matrix A, and carry errors: variances e²
 become A∘A e² where A keeps features apart, and AEAᵀ otherwise. Gaps stay gaps. The
 classifier behind it is trained on posterior means x̂_i with their covariances V_i as
-sets: a radius counts posterior standard deviations, 0 by default.
+sets: a radius counts posterior standard deviations, 0 by default. It may be a kernel
+machine (`score_functions.py`).
 
 With one Gaussian x̂ is affine in the measurement, x̂ = μ + K(x − μ), and KE = V in the
 cells that are there (docs/theory/population.md). A move δ of the measurement changes
@@ -11,7 +12,8 @@ cells that are there (docs/theory/population.md). A move δ of the measurement c
 
     κ(w) = √(Σ_j e_j² (Kᵀw)_j²) = √(Σ_j (Vw)_j² / e_j²) ,   attained at δ = Vw / κ ,
 
-so certificates of the measurement are those of sets {Fq : ‖q‖ ≤ 1}, F = V diag(1/e).
+so certificates of the measurement are those of sets {Fq : ‖q‖ ≤ 1}, F = V diag(1/e),
+about x̂. Behind a kernel they are lower bounds, by the longest of these moves.
 """
 
 from __future__ import annotations
@@ -26,15 +28,23 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from wideberth import certify
+from wideberth.estimators.curved import JudgedCurve
 from wideberth.estimators.linear import Judged
 from wideberth.estimators.moves import linear_steps
+from wideberth.estimators.score_functions import KernelFunction, LinearFunction
 from wideberth.estimators.streaming import as_frame
-from wideberth.measurement.population import Posterior, block_rows, read_variances
+from wideberth.measurement.population import (
+    FLOOR,
+    Posterior,
+    block_rows,
+    read_variances,
+)
 from wideberth.measurement.true_features import TrueFeatures
-from wideberth.noise import Covariances, Posteriors, keeps_apart
+from wideberth.noise import Covariances, Posteriors, as_shape, keeps_apart
 from wideberth.noise.reading import in_order_of
 from wideberth.noise.sums import ratio
 from wideberth.problem.arrays import host
+from wideberth.problem.limits import EPS
 from wideberth.problem.validation import feature_names, float_array, radius_or_default
 
 
@@ -131,7 +141,10 @@ class Denoised:
 
     @property
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights and intercepts in units of the posterior means."""
+        """Weights and intercepts of what the classifier weighs.
+
+        That are posterior means, or behind a kernel its features.
+        """
         return host(self.classifier.coef_), host(self.classifier.intercept_)
 
     @property
@@ -162,18 +175,27 @@ class Denoised:
 
         That counts the objects' own errors, and what is not known of the population.
         """
-        coef, intercept = self.weights
-        parts = [
-            Scores(
-                found.responsibilities,
-                found.means @ coef.T + intercept,
-                _scales(found, coef),
-            )
-            for found in self.posteriors(X, X_err)
-        ]
+        functions = [self.function(*each) for each in zip(*self.weights, strict=True)]
+        parts = []
+        for found in self.posteriors(X, X_err):
+            moments = zip(*(each.moments(found) for each in functions), strict=True)
+            values, spreads = (np.stack(each, axis=-1) for each in moments)
+            parts.append(Scores(found.responsibilities, values, spreads))
         return Scores.joined(parts)
 
-    def judge(self, X, X_err) -> JudgedMeans:
+    def class_scores(self, means: np.ndarray) -> np.ndarray:
+        """The scores of all classes at posterior means."""
+        values = host(self.classifier.decision_function(means))
+        return certify.every_class(values, self.weights[0])[0]
+
+    def function(self, w, shift) -> LinearFunction | KernelFunction:
+        """A score as a function of true features, of weights as in `weights`."""
+        front = getattr(self.classifier, "curved_", None)
+        if front is None:
+            return LinearFunction(w, float(shift))
+        return KernelFunction(front.curve, w @ front.curve.matrix, float(shift))
+
+    def judge(self, X, X_err) -> JudgedMeans | JudgedCurvedMeans:
         """Objects whose measurements may move within their own errors."""
         if self.features.n_components_ > 1:
             raise ValueError(
@@ -198,7 +220,21 @@ class Denoised:
         raw = _variances(X, X_err)[0]
         values = host(self.classifier.decision_function(found.mean))
         back = (raw, inverse, self.linear)
-        return JudgedMeans(values, self.classifier, self.weights[0], bars, back)
+        given = values, self.classifier, self.weights[0], bars
+        front = getattr(self.classifier, "curved_", None)
+        if front is None:
+            return JudgedMeans(*given, back)
+        blur = self._rounding(found.mean)
+        return JudgedCurvedMeans(*given, front, found.mean, blur, back)
+
+    def _rounding(self, means: np.ndarray) -> np.ndarray:
+        """How far rounding may have moved posterior means.
+
+        In standard units by ε times the condition of Σ + E, in d products.
+        """
+        centre, scale = self.features._centre, self.features._scale
+        sizes = np.linalg.norm(np.abs(means - centre) + scale, axis=1)
+        return means.shape[1] * EPS / FLOOR * sizes
 
     def _posterior(self, Z, errors) -> Posterior:
         names = getattr(self.features, "feature_names_in_", None)
@@ -212,15 +248,26 @@ class Denoised:
 
 
 @dataclass(frozen=True)
-class JudgedMeans(Judged):
-    """Objects with sets of posterior means that moves of measurements lead to."""
+class MovedMeans:
+    """Objects whose posterior means move as their measurements do."""
 
     #: Squared errors of raw cells, 1/e behind the steps ahead, and A of those.
-    back: tuple = ()
+    back: tuple
 
     def radii(self, radius, X_err):
         """Factors on the errors of measurements; training counts other units."""
-        return radius_or_default(radius, self.classifier.noise, X_err)
+        noise = self.classifier.noise  # type: ignore[attr-defined]
+        return radius_or_default(radius, noise, X_err)
+
+    def _measured_moves(self, q: np.ndarray) -> np.ndarray:
+        """The moves δ of raw measurements that move the means by Fq, each e_j q_j."""
+        variances, inverse, linear = self.back
+        return variances * ((q * inverse) @ linear)
+
+
+@dataclass(frozen=True)
+class JudgedMeans(MovedMeans, Judged):
+    """Objects with sets of posterior means that moves of measurements lead to."""
 
     def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
         """The move of each measurement that favours some wrong class most."""
@@ -229,15 +276,24 @@ class JudgedMeans(Judged):
         weights = coef[rival] - coef[labels]
         parts = np.einsum("nd,nde->ne", weights, self.noise.roots)  # type: ignore[attr-defined]
         sizes = np.linalg.norm(parts, axis=1)
-        variances, inverse, linear = self.back
-        moves = variances * ((parts * inverse) @ linear)
-        return moves * (np.asarray(radii) * ratio(1.0, sizes))[:, None]
+        longest = np.asarray(radii) * ratio(1.0, sizes)
+        return self._measured_moves(parts) * longest[:, None]
 
 
-def _scales(found: Posterior, coef: np.ndarray) -> np.ndarray:
-    """Student's scales of ⟨w,true⟩ for all binary problems: (K, n, m)."""
-    assert found.uncertainty is not None
-    return np.stack([found.uncertainty.student(found, w)[0] for w in coef], axis=-1)
+@dataclass(frozen=True)
+class JudgedCurvedMeans(MovedMeans, JudgedCurve):
+    """The same in front of a kernel."""
+
+    def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
+        """A move of each measurement that favours some wrong class, found by search."""
+        return self._measured_moves(super().worst_case(labels, radii))
+
+    def _search(self, i: int, v: np.ndarray, radius: float) -> np.ndarray:
+        """The best q found for one object, whose mean moves by Fq."""
+        F = self.noise.roots[i]  # type: ignore[attr-defined]
+        front = replace(self.front, linear=sp.csr_array(F))
+        ball = replace(self, front=front, noise=as_shape("l2", len(F)))
+        return JudgedCurve._search(ball, i, v, radius)
 
 
 def carried_errors(X, X_err, Z, linear: sp.csr_array):

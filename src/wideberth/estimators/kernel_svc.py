@@ -6,8 +6,10 @@ before it, which is R²(ρ) = 2 − 2k(ρ) there (theory §19). Their number is 
 ridge regression of the labels on the features, whose cross-validated error takes one
 product ZᵀZ: the number doubles while that error falls much.
 
-For a choice of C, γ and radius the features are made once for each γ and fold, with
-landmarks of the part to train on; for each radius models follow a path along C.
+All of this, and the choice of C, γ and radius where no folds are given, needs at most
+5000 rows, which are drawn. For the choice the features are made once for each γ and
+fold, with landmarks of the part to train on; for each radius models follow a path
+along C. Then one model is trained on all rows, which may be read in chunks.
 """
 
 from __future__ import annotations
@@ -23,25 +25,39 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from wideberth.data.opening import errors_in_memory, is_scaled
-from wideberth.estimators.curved import Curve, CurvedFront, JudgedCurve
+from wideberth.estimators.curved import (
+    Curve,
+    CurvedFront,
+    JudgedCurve,
+    blocks,
+    features,
+)
 from wideberth.estimators.cv import RobustLinearSVCCV
+from wideberth.estimators.drawn import Drawn
 from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.linear import LinearClassifier
-from wideberth.estimators.pipeline import RobustPipeline, fit_curved
+from wideberth.estimators.pipeline import (
+    RobustPipeline,
+    fit_curved,
+    fit_curved_chunks,
+)
 from wideberth.estimators.scoring import RobustScorer
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training import (
     SolverOptions,
+    TrainingChunks,
     TrainingRows,
     read_measured,
     read_rows,
     remedy_for_gaps,
     remembered_radius,
+    training_data,
 )
 from wideberth.noise import as_shape
 from wideberth.problem.arrays import is_foreign, quietly
@@ -52,25 +68,19 @@ from wideberth.problem.validation import (
     short,
 )
 
-#: Entries of the kernel between rows and landmarks that are computed at a time, 32 MB
-#: of them (a choice).
-_ENTRIES = 1 << 22
-#: Rows among which landmarks are drawn, and by which their number is settled (with
-#: 20 000 that takes as long as the choice of C, `make bench-curved`).
-_ROWS = 5_000
 #: The first number of landmarks, and the most (a choice).
 _FIRST, _MOST = 128, 1_024
-#: The part of the variance of the labels that twice as many landmarks must explain
-#: besides: below it an exact machine is at most half a point better on the tables of
-#: `make bench-curved`.
-_GAIN = 0.015
+#: The number is doubled while the last doubling explained more than this part of the
+#: variance of the labels: an exact machine is then at most half a point better on the
+#: tables of `make bench-kernels`.
+_GAIN = 0.02
 #: Folds and penalties of that regression; 1/penalty is about what C is to the hinge.
 _FOLDS = 3
 _PENALTIES = (0.01, 0.1, 1.0, 10.0)
 #: Rows that are left out in all where nobody says on which folds to choose (a choice).
 _LEFT_OUT = 2_000
 #: Relative gap of the models that C, gamma and radius are chosen from: smaller ones
-#: change scores by a tenth of a point, and take twice as long (`make bench-curved`).
+#: change scores by a tenth of a point, and take twice as long (`make bench-kernels`).
 _CHOICE_TOL = 1e-2
 #: Rows with 1 − k below this count as equal (that of the eigenvalues in `Nystroem`).
 _EQUAL = 1e-12
@@ -101,17 +111,18 @@ class RobustKernelSVC(LinearClassifier):
         of features times the variance of X, as for `sklearn.svm.SVC`.
     n_components : int or "auto", default="auto"
         How many landmarks. "auto" begins with 128 and doubles their number, to 1024 at
-        most, while each doubling explains 1.5 % more of the variance of the labels: in
-        ridge regression on the features, cross-validated on at most 5000 rows, with
-        the best of four penalties. Landmarks are drawn among these rows by k-means++
-        behind the kernel: each with a probability proportional to its squared distance
-        there from the nearest one before it. Rows that are equal count once; where
-        fewer differ all of them are landmarks.
+        most, until a doubling explains less than 2 % more of the variance of the
+        labels: in ridge regression on the features, cross-validated on at most 5000
+        rows, with the best of four penalties. Landmarks are drawn among these rows by
+        k-means++ behind the kernel: each with a probability proportional to its
+        squared distance there from the nearest one before it. Rows that are equal
+        count once; where fewer differ all of them are landmarks.
     noise, error_shape, class_weight
         As for `RobustLinearSVC`.
     cv : int, splitter or iterable, default=None
         Folds for the choice, as in `GridSearchCV`. None is five stratified folds of
-        shuffled rows, the first of them until 2000 rows have been left out together.
+        shuffled rows, the first of them until 2000 rows have been left out together;
+        of more than 5000 rows 5000 are drawn, one half to train on and one to score.
     scoring : str or callable, default=None
         What the choice goes by, as for `RobustLinearSVCCV`; None is accuracy.
     tol : float, default=1e-4
@@ -120,6 +131,7 @@ class RobustKernelSVC(LinearClassifier):
         Folds of the choice worked on at a time; without a choice binary problems.
     solver_options : dict, default=None
         As for `RobustLinearSVC`; "random_state" also says which rows are landmarks.
+        With "refit": False there are scores (`cv_scores_`) and no model.
 
     Attributes
     ----------
@@ -195,12 +207,15 @@ class RobustKernelSVC(LinearClassifier):
         self.n_jobs = n_jobs
         self.solver_options = solver_options
 
-    def fit(self, X, y, sample_weight=None, *, radius=None, X_err=None):
+    def fit(self, X, y=None, sample_weight=None, *, radius=None, X_err=None):
         """Train on labelled samples.
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
+            Or data that is read in chunks: files, Dask collections, chunks, or what
+            `wideberth.open_data` returns. Features of the kernel are made anew at each
+            read, chunk by chunk.
         y, sample_weight, radius, X_err
             As for `RobustLinearSVC.fit`.
 
@@ -211,37 +226,39 @@ class RobustKernelSVC(LinearClassifier):
         return self._fit_or_stay(X, y, sample_weight, radius, X_err)
 
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
-        data = self._samples(X, y, sample_weight, radius, X_err)
-        (seed,) = self._options.seeds(1)
-        Cs, gammas, radii = map(_candidates, (self.C, self.gamma, self.radius))
+        Cs, gammas, radii = map(several, (self.C, self.gamma, self.radius))
         if radius is not None and len(radii) > 1:
             raise ValueError(
                 "radius is given to fit, and the parameter radius has several values "
                 "to choose from. Give one of the two."
             )
-        if radius is not None:
-            radii = [data.radius]
         for C in Cs:
             check_number(C, "C", positive=True)
-        sizes = [self._size(data, gamma, seed) for gamma in gammas]
+        data = self._samples(X, y, sample_weight, radius, X_err)
+        if radius is not None:
+            radii = [data.radius]
+        (seed,) = self._options.seeds(1)
+        drawn = Drawn.of(data, seed)
+        sizes = [self._size(drawn, gamma, seed) for gamma in gammas]
         best, shape = (0, 0, 0), (len(Cs), len(gammas), len(radii))
         self.cv_scores_: np.ndarray | None = None
-        if max(shape) > 1:
+        if max(shape) > 1 or not self._options.refit:
             grid = Cs, list(zip(gammas, sizes, strict=True)), radii
-            best = self._choose(data, grid, seed)
+            best = self._choose(data, drawn, grid, seed)
         self.C_ = float(Cs[best[0]])
-        step = kernel_step(data, gammas[best[1]], sizes[best[1]], seed)
+        if not self._options.refit:
+            return []
+        step = kernel_step(drawn, gammas[best[1]], sizes[best[1]], seed)
         self._train(data, step, radii[best[2]])
         return []
 
-    def _samples(self, X, y, sample_weight, radius, X_err) -> TrainingRows:
-        """The samples to train on, in float64; what is wrong with them is refused."""
+    def _samples(
+        self, X, y, sample_weight, radius, X_err
+    ) -> TrainingRows | TrainingChunks:
+        """The samples to train on; what is wrong with them is refused."""
         _refuse_sparse(X)
         if not is_foreign(X) and is_scaled(X, y):
-            raise ValueError(
-                f"X is a {type(X).__name__}; RobustKernelSVC is trained on data in "
-                "memory. Give a NumPy array or a frame."
-            )
+            return self._chunks(X, y, sample_weight, radius, X_err)
         X, y, bars = read_measured(self, X, y, X_err)
         how = {"bars": bars, "class_weight": self.class_weight}
         X = X.astype(np.float64, copy=False)
@@ -249,7 +266,17 @@ class RobustKernelSVC(LinearClassifier):
         self.classes_, self.noise_ = data.classes, self._noise()
         return data
 
-    def _size(self, data: TrainingRows, gamma, seed: int) -> int:
+    def _chunks(self, X, y, sample_weight, radius, X_err):
+        """Samples that are read in chunks."""
+        stated, self.radius = self.radius, several(self.radius)[0]
+        try:
+            data = training_data(self, X, y, sample_weight, radius, X_err)
+        finally:
+            self.radius = stated
+        self.classes_, self.noise_ = data.classes, self._noise()
+        return data
+
+    def _size(self, drawn: Drawn, gamma, seed: int) -> int:
         """How many landmarks to draw."""
         m = self.n_components
         if not isinstance(m, str):
@@ -258,9 +285,9 @@ class RobustKernelSVC(LinearClassifier):
             raise ValueError(
                 f"n_components={short(m)} must be a whole number ≥ 1, or 'auto'."
             )
-        return settled_size(data, read_gamma(gamma, data), seed)
+        return settled_size(drawn, read_gamma(gamma, drawn), seed)
 
-    def _train(self, data: TrainingRows, step: Nystroem, radius) -> None:
+    def _train(self, data, step: Nystroem, radius) -> None:
         """Fit the classifier behind the kernel; what it keeps is kept here too."""
         classifier = RobustLinearSVC(
             self.C_,
@@ -272,12 +299,17 @@ class RobustKernelSVC(LinearClassifier):
             n_jobs=self.n_jobs,
             solver_options=self.solver_options,
         )
-        own = {"sample_weight": data.weight, "radius": radius}
-        sets, curve = self._sets(data), Curve.of("nystroem", step)
-        linear = sp.eye_array(data.X.shape[1], format="csr")
-        Z = features(step, data.X)
+        linear = sp.eye_array(self.n_features_in_, format="csr")
         with config_context(enable_metadata_routing=False):
-            front = fit_curved(curve, linear, sets, classifier, Z, data.y, own)
+            if isinstance(data, TrainingChunks):
+                own = None if data.X.brings_radii else radius
+                given = step, linear, self.noise_, classifier, data.X
+                front = fit_curved_chunks(*given, own)
+            else:
+                own = {"sample_weight": data.weight, "radius": radius}
+                curve, sets = Curve.of("nystroem", step), self._sets(data)
+                Z = features(step, data.X)
+                front = fit_curved(curve, linear, sets, classifier, Z, data.y, own)
         self._behind(step, classifier, front)
 
     def _sets(self, data: TrainingRows):
@@ -288,14 +320,20 @@ class RobustKernelSVC(LinearClassifier):
 
     # -- the choice --------------------------------------------------------------------
 
-    def _choose(self, data: TrainingRows, grid: tuple, seed: int) -> tuple:
+    def _choose(self, data, drawn: Drawn, grid: tuple, seed: int) -> tuple:
         """Where in the grid the best of all is; of equals the first."""
         check_jobs(self.n_jobs)
-        splitter, most = self.cv, None
-        if splitter is None:
-            splitter = StratifiedKFold(5, shuffle=True, random_state=seed)
-            most = -(-5 * _LEFT_OUT // data.n)
-        splitter = check_cv(splitter, data.y, classifier=True)
+        if self.cv is None:
+            data, most = drawn.rows, -(-5 * _LEFT_OUT // drawn.rows.n)
+            parts, most = (5, most) if drawn.complete else (2, 1)
+            splitter = StratifiedKFold(parts, shuffle=True, random_state=seed)
+        elif isinstance(data, TrainingChunks):
+            raise ValueError(
+                f"cv={short(self.cv)} needs the data in memory, and X is read in "
+                "chunks. Leave cv at None: then rows are drawn for the choice."
+            )
+        else:
+            splitter, most = check_cv(self.cv, data.y, classifier=True), None
         splits = islice(splitter.split(data.X, data.y), most)
         work = partial(self._scores, data, grid, seed)
         with quietly(), config_context(enable_metadata_routing=False):
@@ -309,9 +347,9 @@ class RobustKernelSVC(LinearClassifier):
         """Scores on the part left out, of shape (n_Cs, n_gammas, n_radii)."""
         parts = data.take(split.train), data.take(split.test)
         Cs, kernels, radii = grid
-        found = []
+        drawn, found = Drawn.of(parts[0], seed), []
         for gamma, m in kernels:
-            step = kernel_step(parts[0], gamma, m, seed)
+            step = kernel_step(drawn, gamma, m, seed)
             found.append(self._scores_along(parts, step, Cs, radii))
         return np.stack(found, axis=1)
 
@@ -353,6 +391,9 @@ class RobustKernelSVC(LinearClassifier):
         self.pipeline_ = RobustPipeline.behind(step, classifier, front, self.noise_)
         self.curved_, self.radius_ = front, front.radius
         self.gamma_, self.n_components_ = front.curve.gamma, len(front.curve.landmarks)
+        for name in ("support_", "dual_coef_"):  # chunks have none
+            if hasattr(self, name):
+                delattr(self, name)
         of_features = ("noise_", "error_shape_", "n_features_in_", "radius_")
         for name, value in vars(classifier).items():
             if name.endswith("_") and name not in of_features:
@@ -360,7 +401,7 @@ class RobustKernelSVC(LinearClassifier):
 
     @property
     def _options(self) -> SolverOptions:
-        return SolverOptions.read(self.solver_options, unused=("refit", "max_points"))
+        return SolverOptions.read(self.solver_options, unused=("max_points",))
 
     def _values(self, X, X_err, method: str) -> np.ndarray:
         check_is_fitted(self, "coef_")
@@ -372,7 +413,7 @@ class RobustKernelSVC(LinearClassifier):
         step, last = self.pipeline_
         parts = [
             last.decision_function(step.transform(X[rows]))
-            for rows in gen_batches(len(X), _ENTRIES // self.n_components_ + 1)
+            for rows in blocks(len(X), self.n_components_)
         ]
         return np.concatenate(parts)
 
@@ -422,26 +463,23 @@ class _BehindKernel:
         return scorer(model, rest.X, y, rest.bars)
 
 
-def _candidates(value) -> list:
+def several(value) -> list:
     """Values of a parameter to choose from; one value is one of them."""
-    several = isinstance(value, list | tuple) or np.ndim(value) > 0
-    values = [*value] if several else [value]
+    listed = isinstance(value, list | tuple) or np.ndim(value) > 0
+    values = [*value] if listed else [value]
     if not values:
         raise ValueError("C, gamma and radius must each have a value to choose from.")
     return values
 
 
-def read_gamma(gamma, data: TrainingRows) -> float:
-    """γ as a number; "scale" is that of the weighted samples."""
+def read_gamma(gamma, drawn: Drawn) -> float:
+    """γ as a number; "scale" is that of all samples."""
     if isinstance(gamma, str):
         if gamma != "scale":
             raise ValueError(
                 f"gamma={short(gamma)} is not known; give a positive number or 'scale'."
             )
-        X, weight = data.X, data.weight / data.weight.sum()
-        mean = weight @ X.mean(axis=1)
-        variance = weight @ np.square(X - mean).mean(axis=1)
-        return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
+        return drawn.scale
     gamma = check_number(gamma, "gamma")
     if not 0 < gamma < np.inf:
         raise ValueError(f"gamma={gamma:g}; give a positive number or 'scale'.")
@@ -467,41 +505,37 @@ def landmark_order(X: np.ndarray, gamma: float, seed: int) -> Iterator[int]:
         chosen = int(np.searchsorted(totals, aim, side="right"))
 
 
-def kernel_step(data: TrainingRows, gamma, m: int, seed: int) -> Nystroem:
-    """The fitted kernel step on landmarks among samples of positive weight."""
-    gamma, X = read_gamma(gamma, data), _drawn(data, seed).X
-    rows = [*islice(landmark_order(X, gamma, seed), m)]
-    return _step(np.unique(X[rows], axis=0), gamma)
+def kernel_step(drawn: Drawn, gamma, m: int, seed: int) -> Nystroem:
+    """The fitted kernel step on landmarks among the drawn samples."""
+    gamma, X = read_gamma(gamma, drawn), drawn.rows.X
+    landmarks = np.unique(X[[*islice(landmark_order(X, gamma, seed), m)]], axis=0)
+    step = Nystroem(gamma=gamma, n_components=len(landmarks), random_state=0)
+    return step.fit(landmarks)
 
 
-def _drawn(data: TrainingRows, seed: int) -> TrainingRows:
-    """At most so many samples of positive weight, drawn evenly."""
-    weighty = np.flatnonzero(data.weight > 0)
-    return data.take(check_random_state(seed).permutation(weighty)[:_ROWS])
-
-
-def _step(landmarks: np.ndarray, gamma: float) -> Nystroem:
-    m = len(landmarks)
-    return Nystroem(gamma=gamma, n_components=m, random_state=0).fit(landmarks)
-
-
-def settled_size(data: TrainingRows, gamma: float, seed: int) -> int:
+def settled_size(drawn: Drawn, gamma: float, seed: int) -> int:
     """The number of landmarks from which on more do not pay; see the head."""
-    data = _drawn(data, seed)
+    data = drawn.rows
     order, rows = landmark_order(data.X, gamma, seed), list[int]()
     signs = np.stack([data.signs(k) for k in data.positives], axis=1)
-    size, error = 0, np.inf
-    while size < _MOST:
-        wanted = 2 * size or _FIRST
-        rows += islice(order, wanted - len(rows))
-        Z = features(_step(data.X[rows], gamma), data.X)
+    values, gain, error = np.empty((data.n, 0)), np.inf, np.inf
+    while gain > _GAIN and len(rows) < _MOST:
+        wanted = 2 * len(rows) or _FIRST
+        new = [*islice(order, wanted - len(rows))]
+        if not new:  # these are all that differ
+            break
+        rows += new
+        values = np.column_stack([values, rbf_kernel(data.X, data.X[new], gamma)])
+        Z = values @ _inverse_root(values[rows])
         before, error = error, ridge_error(Z, signs, data.factored_weight)
-        if not error < before - _GAIN:
-            break
-        size = len(rows)
-        if size < wanted:  # these are all that differ
-            break
-    return size
+        gain = before - error
+    return len(rows)
+
+
+def _inverse_root(K: np.ndarray) -> np.ndarray:
+    """W of features k(x,c_j)W; `Nystroem` has another one, of the same products."""
+    values, vectors = scipy.linalg.eigh(K, driver="evd")
+    return vectors / np.sqrt(np.maximum(values, 1e-12))
 
 
 def ridge_error(Z: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> float:
@@ -521,10 +555,10 @@ def quick_answers(data: TrainingRows, X: np.ndarray, seed: int) -> list[np.ndarr
 
     Of at most 5000 samples, with 128 landmarks and γ by the rule "scale".
     """
-    data = _drawn(data, seed)
-    centre = data.X.mean(axis=0)
-    data, X = replace(data, X=data.X - centre), X - centre
-    step = kernel_step(data, "scale", _FIRST, seed)
+    rows = Drawn.of(data, seed).rows
+    centre = rows.X.mean(axis=0)
+    drawn, X = Drawn.of(replace(rows, X=rows.X - centre), seed), X - centre
+    data, step = drawn.rows, kernel_step(drawn, "scale", _FIRST, seed)
     signs = np.stack([data.signs(k) for k in data.positives], axis=1)
     weight, found = data.factored_weight, []
     spread = data.X.std(axis=0)
@@ -559,14 +593,6 @@ def _ridge_errors(Z: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> np.nd
             w = _ridge(gram - one, side - other, penalty)
             errors[k] += weight[f] @ np.square(Z[f] @ w - signs[f]).sum(axis=1)
     return errors
-
-
-def features(step: Nystroem, X: np.ndarray) -> np.ndarray:
-    """What a fitted kernel step makes of rows, block by block."""
-    Z = np.empty((len(X), len(step.components_)))
-    for rows in gen_batches(len(X), _ENTRIES // Z.shape[1] + 1):
-        Z[rows] = step.transform(X[rows])
-    return Z
 
 
 def _refuse_sparse(X) -> None:

@@ -68,6 +68,7 @@ from wideberth.measurement.population import (
 )
 from wideberth.measurement.true_features import refuse_empty_columns
 from wideberth.noise.reading import in_order_of
+from wideberth.problem.labels import check_targets
 from wideberth.problem.validation import check_per_sample
 
 #: EM ends when a step changes the log likelihood of all rows by no more than this. In
@@ -184,7 +185,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         self._validate_params()
         X_err = in_order_of(X_err, X)
         X, y = self._validated(X, y=y, y_numeric=True, ensure_min_samples=2)
-        y = np.asarray(y, dtype=np.float64)
+        y = check_targets(y, len(X))
         refuse_empty_columns(X, getattr(self, "feature_names_in_", None))
         errors = check_per_sample(0.0 if y_err is None else y_err, len(y), "y_err")
         largest = float(errors.max())
@@ -283,11 +284,11 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
             The fraction of wᵀVw that would be removed.
         """
         part = self._measurements(*self._asked(X, X_err))
-        found = [
-            cell_to_measure(covariance, self._line.coef[None])
-            for _, covariance in self._line.posteriors(part)
-        ]
-        cell, share, _ = map(np.concatenate, zip(*found, strict=True))
+        w, found = self._line.coef, []
+        for _, covariance in self._line.posteriors(part):
+            pull = covariance @ w
+            found.append(cell_to_measure(covariance, pull, np.maximum(pull @ w, 0.0)))
+        cell, share = map(np.concatenate, zip(*found, strict=True))
         return named_cells(cell, getattr(self, "feature_names_in_", None)), share
 
     def score(self, X, y, sample_weight=None, X_err=None) -> float:

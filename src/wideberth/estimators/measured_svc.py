@@ -12,6 +12,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,6 +23,7 @@ from wideberth.data.samples import Samples
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
 from wideberth.estimators.folds import Split, run_folds
+from wideberth.estimators.kernel_svc import RobustKernelSVC, several
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.spread_calibration import SpreadCalibration
@@ -35,7 +37,7 @@ from wideberth.measurement.true_features import TrueFeatures, refuse_empty_colum
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
 from wideberth.problem.arrays import quietly
 from wideberth.problem.labels import class_labels, uniform
-from wideberth.problem.validation import as_array, check_per_sample
+from wideberth.problem.validation import as_array, check_per_sample, short
 
 
 class _WithProbability:
@@ -101,12 +103,13 @@ class MeasuredModel(StreamedMixin, BaseEstimator):
 
 
 class MeasuredSVC(ClassifierMixin, MeasuredModel):
-    """Linear classifier of measurements with errors and missing values.
+    """Classifier of measurements with errors and missing values, linear or curved.
 
     It stands for `make_robust_pipeline(StandardScaler(), TrueFeatures(),
     RobustLinearSVC())`: it estimates the true features of each object and classifies
-    these. In addition it can choose C and the radius by cross-validation, and calibrate
-    probabilities that depend on the errors of each object.
+    these. With `kernel="rbf"` the last step is a `RobustKernelSVC`, whose boundary is
+    curved. In addition it can choose C and the radius by cross-validation, and
+    calibrate probabilities that depend on the errors of each object.
 
     Parameters
     ----------
@@ -117,13 +120,19 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         deviations. None is 0, because the means allow for the errors already. A radius
         above 0 may gain a little accuracy, or cost much if errors are large or all
         equal: let `cv` choose. Not used with `cv`.
+    kernel : {"linear", "rbf"}, default="linear"
+        With "rbf" a kernel machine is trained on the posterior means.
+    gamma : float, "scale" or list, default="scale"
+        γ of the kernel, as for `RobustKernelSVC`, for scaled features. Of a list `cv`
+        chooses the best. Not used without a kernel.
     n_components : {"auto", "per_class"} or int, default="auto"
         Number of Gaussians of the population, as for `TrueFeatures`.
     cv : int, splitter or iterable, default=None
         Folds to choose C and the radius by accuracy on the rows left out, with their
         own errors. None uses `C` and `radius` as given.
-    Cs : array, default=(0.01, 0.1, 1, 10)
-        Values of C to choose from.
+    Cs : array, default=None
+        Values of C to choose from. None is (0.01, 0.1, 1, 10), and with a kernel, whose
+        features have length 1 at most, (0.1, 1, 10, 100).
     radii : array, default=(0, 0.5, 1, 2)
         Radii to choose from.
     confidence : float, default=0.95
@@ -144,16 +153,19 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
     classes_ : array of shape (n_classes,)
     C_, radius_ : float
         Values that the classifier was trained with.
+    gamma_ : float
+        γ of the kernel; only with a kernel.
     cv_scores_ : array of shape (n_Cs, n_radii, n_splits)
         Accuracy on the rows left out (balanced accuracy with class_weight="balanced");
-        only with `cv`.
+        only with `cv`. With a kernel its shape is (n_Cs, n_gammas, n_radii, n_splits).
     calibration_ : list of objects with `slope` and `shift`
         For each binary problem; only with `probability`; None if a class has a single
         row.
     pipeline_ : RobustPipeline
         The fitted pipeline, with `robust_score` and `worst_case`.
     coef_, intercept_ : arrays
-        Weights and intercept of its last step, for scaled features.
+        Weights and intercept of its last step, for scaled features or for the features
+        of the kernel.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
@@ -191,9 +203,11 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         C=1.0,
         radius=None,
         *,
+        kernel="linear",
+        gamma="scale",
         n_components="auto",
         cv=None,
-        Cs=(0.01, 0.1, 1.0, 10.0),
+        Cs=None,
         radii=(0.0, 0.5, 1.0, 2.0),
         confidence=0.95,
         probability=False,
@@ -203,6 +217,8 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
     ):
         self.C = C
         self.radius = radius
+        self.kernel = kernel
+        self.gamma = gamma
         self.n_components = n_components
         self.cv = cv
         self.Cs = Cs
@@ -234,6 +250,7 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         self
         """
         check_confidence(self.confidence)
+        self._check_kernel()
         X_err = in_order_of(X_err, X)
         y = None if y is None else as_array(y, "y")
         y = uniform(y) if y is not None and y.dtype.kind == "O" and y.ndim == 1 else y
@@ -254,20 +271,24 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
 
     def _fit(self, data: Samples) -> None:
         wanted = self.cv is not None or self.probability
-        self.C_, radius = self.C, self.radius
+        self.C_ = self.C
+        classifier = self._classifier(self.C, self.gamma, self.radius)
         with quietly():  # what folds repeat; the model says it of itself
             folds = self._folds(data) if wanted else []
             if self.cv is not None:
-                self.C_, radius = self._chosen(folds)
-        self.pipeline_ = self._trained(_weighty(data), self.C_, radius)
+                classifier = self._chosen(folds)
+                self.C_ = classifier.C
+        self.pipeline_ = self._trained(_weighty(data), classifier)
         last = self.pipeline_[-1]
         self.radius_, self.classes_ = last.radius_, last.classes_
         self.coef_, self.intercept_ = last.coef_, last.intercept_
         self.n_iter_ = last.n_iter_
+        if self.kernel == "rbf":
+            self.gamma_ = last.gamma_
         self.calibration_ = None
         if self.probability and folds:
             with quietly():
-                self.calibration_ = self._calibrated(folds)
+                self.calibration_ = self._calibrated(folds, classifier)
 
     @per_row
     def decision_function(self, X, X_err=None) -> np.ndarray:
@@ -314,8 +335,9 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         cells do not move. It is exact for a population of one Gaussian, where the score
         is linear in the measurements: f(x) = ⟨w,x̂⟩ + b with x̂ = μ + K(x − μ), so `ρ =
         |f| / √Σ e_j²(Kᵀw)_j²`. With several Gaussians the score is not linear, and the
-        method is refused. It is about errors of the measurement; `verdict` is about
-        probabilities of true values.
+        method is refused. With a kernel it is a lower bound: errors beyond it may or
+        may not change the class. It is about errors of the measurement; `verdict` is
+        about probabilities of true values.
 
         Parameters
         ----------
@@ -414,43 +436,77 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
     def _denoised(self) -> Denoised:
         return _parts(self.pipeline_)
 
-    def _trained(self, data: Samples, C, radius) -> RobustPipeline:
-        features = TrueFeatures(
+    def _check_kernel(self) -> None:
+        if self.kernel not in ("linear", "rbf"):
+            raise ValueError(
+                f"kernel={short(self.kernel)} is not known; give 'linear' or 'rbf'."
+            )
+        if self.kernel == "rbf" and self.cv is None and len(several(self.gamma)) > 1:
+            raise ValueError(
+                f"gamma={short(self.gamma)} has several values, of which cv chooses "
+                "the best; set cv=5, or give one value."
+            )
+
+    def _trained(self, data: Samples, classifier) -> RobustPipeline:
+        steps = StandardScaler(), self._features(), classifier
+        pipeline = make_robust_pipeline(*steps)
+        name = pipeline.steps[-1][0]
+        given = {"X_err": data.X_err, "sample_weight": data.weight}
+        own = {f"{name}__{key}": value for key, value in given.items()}
+        return pipeline.fit(data.X, data.y, **own)
+
+    def _features(self) -> TrueFeatures:
+        return TrueFeatures(
             self.n_components,
             verbose=self.verbose,
             random_state=self.random_state,
         )
-        steps = StandardScaler(), features, self._classifier(C, radius)
-        return make_robust_pipeline(*steps).fit(
-            data.X, data.y, robustlinearsvc__X_err=data.X_err, **_weights(data)
+
+    @property
+    def _Cs(self) -> list:
+        """Values of C to choose from."""
+        if self.Cs is not None:
+            return list(self.Cs)
+        return (
+            [0.1, 1.0, 10.0, 100.0] if self.kernel == "rbf" else [0.01, 0.1, 1.0, 10.0]
         )
 
-    def _classifier(self, C, radius) -> RobustLinearSVC:
-        return RobustLinearSVC(
-            C,
-            radius,
-            class_weight=self.class_weight,
-            solver_options={"random_state": self.random_state},
-        )
+    def _classifier(self, C, gamma, radius) -> RobustLinearSVC | RobustKernelSVC:
+        given = {
+            "C": C,
+            "radius": radius,
+            "class_weight": self.class_weight,
+            "solver_options": {"random_state": self.random_state},
+        }
+        if self.kernel == "linear":
+            return RobustLinearSVC(**given)
+        return RobustKernelSVC(gamma=gamma, **given)
 
-    def _chosen(self, folds: list[HeldOut]) -> tuple[float, float]:
-        """The first best of all C and radii, on rows left out with their errors."""
-        search = RobustLinearSVCCV(
-            list(self.Cs),
-            list(self.radii),
-            class_weight=self.class_weight,
-            scoring=BALANCED if self.class_weight == "balanced" else None,
-            solver_options={"random_state": self.random_state, "refit": False},
-        )
-        scores = [fold.scores(search) for fold in folds]
-        self.cv_scores_ = np.stack(scores, axis=-1)
+    def _chosen(self, folds: list[HeldOut]) -> RobustLinearSVC | RobustKernelSVC:
+        """With the first best of all parameters, on rows left out with their errors."""
+        bent = self.kernel == "rbf"
+        Cs, radii = self._Cs, list(self.radii)
+        given = {
+            "class_weight": self.class_weight,
+            "scoring": BALANCED if self.class_weight == "balanced" else None,
+            "solver_options": {"random_state": self.random_state, "refit": False},
+        }
+        gammas = several(self.gamma)
+        if bent:
+            search = RobustKernelSVC(Cs, radii, gamma=gammas, **given)
+            self.cv_scores_ = np.stack([f.kernel_scores(search) for f in folds], -1)
+        else:
+            search = RobustLinearSVCCV(Cs, radii, **given)
+            self.cv_scores_ = np.stack([fold.scores(search) for fold in folds], -1)
         means = self.cv_scores_.mean(axis=-1)
-        C, radius = np.unravel_index(means.argmax(), means.shape)
-        return float(self.Cs[C]), float(self.radii[radius])
+        C, *gamma, radius = np.unravel_index(means.argmax(), means.shape)
+        return self._classifier(
+            float(Cs[C]), gammas[gamma[0]] if bent else None, float(radii[radius])
+        )
 
-    def _calibrated(self, folds: list[HeldOut]) -> list[SpreadCalibration]:
+    def _calibrated(self, folds: list[HeldOut], classifier) -> list[SpreadCalibration]:
         """From the scores of rows that were left out."""
-        classifier = self._classifier(self.C_, self.radius_)
+        classifier = clone(classifier).set_params(radius=self.radius_)
         scores = Scores.joined([fold.decisions(classifier) for fold in folds])
         y = np.concatenate([fold.test.y for fold in folds])
         weights = np.concatenate([fold.test.weight for fold in folds])
@@ -472,8 +528,9 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
 
         def held_out(fold: Split) -> HeldOut:
             train, test = (_weighty(data.take(r)) for r in (fold.train, fold.test))
-            fitted = _parts(self._trained(train, self.C, self.radius))
-            return HeldOut(train, test, fitted)
+            steps = make_pipeline(StandardScaler()), self._features()
+            given = train.X, train.y, train.X_err
+            return HeldOut(train, test, Denoised.fit(*steps, *given, {}))
 
         return run_folds(held_out, splits)
 
@@ -489,14 +546,9 @@ def _weighty(data: Samples) -> Samples:
     return data.take(np.flatnonzero(data.weight > 0))
 
 
-def _weights(data: Samples) -> dict[str, np.ndarray]:
-    """The weights, as the pipeline takes them."""
-    return {"robustlinearsvc__sample_weight": data.weight}
-
-
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows to train on, rows left out, and a pipeline fitted to the first."""
+    """Rows to train on, rows left out, and a population fitted to the first."""
 
     train: Samples
     test: Samples
@@ -504,21 +556,30 @@ class HeldOut:
 
     def scores(self, search: RobustLinearSVCCV) -> np.ndarray:
         """Accuracy on the rows left out, of shape (n_Cs, n_radii)."""
+        return self._searched(search, search.radii).scores_[:, :, 0].T
+
+    def kernel_scores(self, search: RobustKernelSVC) -> np.ndarray:
+        """The same behind a kernel, of shape (n_Cs, n_gammas, n_radii)."""
+        scores = self._searched(search, search.radius).cv_scores_
+        assert scores is not None
+        return scores[..., 0]
+
+    def _searched(self, search, radii):
+        """A search on the posterior means, that is trained on one part of them."""
         parts = self.train, self.test
         n, m = self.train.n, self.test.n
         search = clone(search).set_params(cv=[(np.arange(n), np.arange(n, n + m))])
         given = {"sample_weight": np.concatenate([part.weight for part in parts])}
         y = np.concatenate([part.y for part in parts])
-        if np.any(search.radii):
+        if np.any(radii):
             found = [self.fitted.posterior(part.X, part.X_err) for part in parts]
             given["X_err"] = np.concatenate([one.covariance for one in found])
             means = [one.mean for one in found]
         else:
             means = [self.fitted.means(part.X, part.X_err) for part in parts]
-        search.fit(np.concatenate(means), y, **given)
-        return search.scores_[:, :, 0].T
+        return search.fit(np.concatenate(means), y, **given)
 
-    def decisions(self, classifier: RobustLinearSVC) -> Scores:
+    def decisions(self, classifier: RobustLinearSVC | RobustKernelSVC) -> Scores:
         """Decision values of the rows left out, under a classifier with settings."""
         data = self.train
         weights = {"sample_weight": data.weight}

@@ -25,6 +25,8 @@ With correlated noise it need not: there, missing cells are refused.
 
 from __future__ import annotations
 
+import re
+import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -39,8 +41,21 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
-from wideberth.estimators.curved import Curve, CurvedFront, JudgedCurve
+from wideberth.data.opening import (
+    errors_in_memory,
+    in_chunks,
+    is_scaled,
+    names_values,
+    open_labelled,
+)
+from wideberth.data.sources import ChangedSource, Source
+from wideberth.estimators.chunked_steps import fit_steps
+from wideberth.estimators.curved import (
+    Curve,
+    CurvedChunks,
+    CurvedFront,
+    JudgedCurve,
+)
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
 from wideberth.estimators.linear import CertifiedMixin, LinearModel, ask_for_errors
 from wideberth.estimators.moves import dense, linear_steps, text_columns
@@ -135,6 +150,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     covariances as noise sets. Its radius counts posterior standard deviations and is 0
     by default. Give `X_err` to predict as well. `verdict` says how certain each class
     is; certificates are about errors of the measurement, in its own standard errors.
+    The classifier may be a `RobustKernelSVC`.
 
     Parameters are those of `sklearn.pipeline.Pipeline`, without `transform_input`.
 
@@ -172,8 +188,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         self
         """
         name, classifier = self.steps[-1]
-        self._check(X, y, classifier)
+        self._check(X, classifier)
         place = place_of_features(self.steps)
+        if is_scaled(X, y):
+            with self._restored_on_failure():
+                self._fit_in_chunks(X, y, place, params)
+            return self
         names = {"X_err", f"{name}__X_err"}
         if place is not None:
             names.add(f"{self.steps[place][0]}__X_err")
@@ -188,12 +208,6 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "TrueFeatures goes before a classifier; a RobustLinearRegressor takes "
                 "errors as they are, X_err, and no missing values."
             )
-        if place is not None and _bends(classifier):
-            raise ValueError(
-                "TrueFeatures goes before a linear classifier: what is certified "
-                "behind it, and its verdict, are for RobustLinearSVC. Take that, or "
-                "leave TrueFeatures out."
-            )
         with self._restored_on_failure():
             if place is not None:
                 self._fit_denoised(X, y, X_err, params, own)
@@ -201,12 +215,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 self._fit_carried(X, y, X_err, params, own)
         return self
 
-    def _check(self, X, y, classifier) -> None:
-        if is_scaled(X, y) or is_foreign(X):
+    def _check(self, X, classifier) -> None:
+        if is_foreign(X):
             raise ValueError(
                 f"X is a {type(X).__name__}; a robust pipeline needs the data in "
-                "memory: a NumPy array, a SciPy sparse matrix or a frame. Files, "
-                "chunks, Dask collections and arrays of other libraries are for "
+                "memory, as a NumPy array, a SciPy sparse matrix or a frame, or data "
+                "that is read in chunks. Arrays of other libraries are for "
                 "RobustLinearSVC alone."
             )
         if not isinstance(classifier, LinearModel):
@@ -258,6 +272,47 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             raise _naming_text(X, error) from error.__cause__
         self.linear_map_ = linear if curved is None else None
         self.noise_, self.denoised_, self.curved_ = noise, None, curved
+
+    def _fit_in_chunks(self, X, y, place: int | None, params: dict) -> None:
+        """Fit the steps in turn, then the classifier, on rows read in chunks."""
+        own = _routed_to_last(self, params)
+        if place is not None or hasattr(self[-1], "Cs"):
+            what = "TrueFeatures" if place is not None else "a search"
+            raise ValueError(
+                f"X is a {type(X).__name__}, which is read in chunks; a robust "
+                f"pipeline with {what} needs the data in memory."
+            )
+        radius = own.pop("radius", None)
+        of_rows = np.ndim(radius) > 0 or names_values(X, radius)
+        beside = {name: own.pop(name, None) for name in ("sample_weight", "X_err")}
+        beside["radius"] = radius if of_rows else None
+        source = open_labelled(X, y, **beside)
+        if source.brings_errors:
+            raise ValueError(
+                "X is read in chunks with errors, which a pipeline does not carry "
+                "through its steps; error bars need the data in memory here. Or give "
+                "such data to a RobustLinearSVC or RobustKernelSVC without steps "
+                "before it."
+            )
+        curved = len(self.steps) > 1 and type(self[-2]) is Nystroem
+        kernel_steps = 2 if curved else 1
+        ahead, rows, first = fit_steps(self.steps[:-kernel_steps], source)
+        last, classifier = self.steps[-1]
+        linear, exact = linear_steps(Pipeline([*ahead, (last, "passthrough")]), first)
+        noise = _raw_noise(classifier.noise, first, exact)
+        own["radius"], front = None if of_rows else radius, None
+        if curved:
+            kernel, _, _ = fit_steps(self.steps[-2:-1], rows)
+            Curve.of(*kernel[0])
+            given = kernel[0][1], linear, noise, classifier, rows, own["radius"]
+            front, ahead = fit_curved_chunks(*given), [*ahead, *kernel]
+        else:
+            _fit_against(_carried(noise, linear), classifier, rows, None, own)
+        if _bends(classifier):
+            front = replace(classifier.curved_, linear=linear)
+        self.steps = [*ahead, self.steps[-1]]
+        self.linear_map_ = linear if front is None else None
+        self.noise_, self.denoised_, self.curved_ = noise, None, front
 
     def _curve(self) -> Curve | None:
         """What a fitted `Nystroem` before the classifier does, if there is one."""
@@ -549,8 +604,50 @@ def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> Curve
     kept = remembered_radius(stated)
     front = CurvedFront(curve, linear, kept, error_shape)
     own["radius"] = front.trained_radius(stated, sets, len(y))
-    _fit_against("l2", classifier, Z, y, own)
+    with _no_radius_of_features():
+        _fit_against("l2", classifier, Z, y, own)
     return front
+
+
+def fit_curved_chunks(
+    step: Nystroem, linear, noise, classifier, source: Source, radius=None
+) -> CurvedFront:
+    """Train on Nyström features of rows in chunks, which may bring radii and errors.
+
+    `noise` is in the units of X; None where chunks bring errors.
+    """
+    curve, error_shape = Curve.of("nystroem", step), None
+    if source.brings_errors:
+        check_errors_alone(classifier.noise, classifier.error_shape)
+        error_shape = classifier.error_shape
+    stated = None
+    if not source.brings_radii:
+        stated = classifier.radius if radius is None else radius
+        stated = radius_or_default(stated, classifier.noise, error_shape)
+    kept = None if stated is None else remembered_radius(stated)
+    front = CurvedFront(curve, linear, kept, error_shape)
+    shape = None if error_shape else as_shape(noise, linear.shape[1])
+    change = CurvedChunks(step, front, shape, stated)
+    rows = ChangedSource(source, change, len(curve.landmarks), change.varies)
+    size = 0.0  # chunks bring them
+    if shape is not None and not change.varies:
+        size = front.trained_radius(stated, shape, 1)
+    with _no_radius_of_features():
+        _fit_against("l2", classifier, rows, None, {"radius": size})
+    return front
+
+
+@contextmanager
+def _no_radius_of_features():
+    """Leave out of warnings radii in the units of the features of a kernel."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for each in caught:
+        text = re.sub(
+            "The critical uniform radius is [^;]*; choose", "Choose", str(each.message)
+        )
+        warnings.warn(type(each.message)(text), stacklevel=4)
 
 
 def _bends(classifier) -> bool:

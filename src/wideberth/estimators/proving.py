@@ -173,7 +173,8 @@ class _Between:
 
     `first` and `last` are the ends of the span, `start` and `end` the shares of the
     interval in it, `radius` that of the ball and `spread` the largest distance of two
-    of its centres, both in units as given. `intercept` are bounds on a free b.
+    of its centres, both in units as given. `intercept` are bounds on b + ⟨w − c, μ⟩,
+    where b is free: c is the centre, μ the mean of the rows trained on.
     """
 
     first: _Sight
@@ -296,7 +297,7 @@ class _Trained:
         )
 
     def _intercept(self, a, b, span, start, end, radius, largest):
-        """Bounds on a free b, in units as given, over the balls of an interval."""
+        """Bounds on b + ⟨w − c, μ⟩, in units as given, on the balls of an interval."""
         problem = self.problem
         lower, upper = _ends(a.margins, b.margins, start, end)
         swing = radius * self.trained_norms + largest * (

@@ -263,7 +263,8 @@ def target_scale(y: np.ndarray, weight: np.ndarray) -> float:
     if not sums.size or not sums[-1] > 0:
         return 1.0
     median = y[order[np.searchsorted(sums, 0.5 * sums[-1])]]
-    scale = float(np.average(np.abs(y - median), weights=weight))
+    with np.errstate(over="ignore"):
+        scale = float(np.average(np.abs(y - median), weights=weight))
     return scale if 0 < scale < np.inf else 1.0
 
 

@@ -11,6 +11,9 @@ no less than the chance that any of them wins; with two classes to that chance i
 Were cell j known exactly, the variance uᵀVu would fall by (Vu)_j²/V_jj, whatever its
 value is (docs/theory/population.md). The cell where that is most is the one to measure
 again; gaps count like cells with errors.
+
+Behind a kernel f is no line (`score_functions.py`). Its variance then falls in the mean
+by Cov(f, x_j)²/V_jj at least, which for a line is the same.
 """
 
 from __future__ import annotations
@@ -18,7 +21,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
 
 from wideberth.certify import every_class
 from wideberth.measurement.radius import check_confidence
@@ -74,10 +76,7 @@ def verdict(denoised, X, X_err, confidence, names=None) -> Verdict:
     `names` are those of the raw features, where they have any.
     """
     check_confidence(confidence)
-    coef, intercept = denoised.weights
-    shifts, coef = every_class(intercept, coef)
-    shifts = np.ravel(shifts)
-    parts = [_block(found, coef, shifts) for found in denoised.posteriors(X, X_err)]
+    parts = [_block(denoised, found) for found in denoised.posteriors(X, X_err)]
     winner, rival, margin, spread, chance, cell, share = map(
         np.concatenate, zip(*parts, strict=True)
     )
@@ -95,45 +94,49 @@ def verdict(denoised, X, X_err, confidence, names=None) -> Verdict:
     )
 
 
-def chance_below_zero(shares, values, scales, degrees) -> np.ndarray:
-    """Σ_c γ_c T(−f_c/s_c), T of Student; without a scale 0, ½ or 1 by the sign of f."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(values == 0, 0.0, values / scales)
-    return np.sum(shares.T * stdtr(degrees, -ratios), axis=0)
-
-
-def _block(found, coef: np.ndarray, shifts: np.ndarray) -> tuple:
+def _block(denoised, found) -> tuple:
     """Winner, rival, margin, spread, chance, cell and share of a block of objects."""
-    scores = found.mean @ coef.T + shifts
+    coef, intercept = denoised.weights
+    shifts, coef = every_class(intercept, coef)
+    shifts = np.ravel(shifts)
+    scores = denoised.class_scores(found.mean)
     rows, winner = np.arange(len(scores)), scores.argmax(axis=1)
-    chances = np.zeros_like(scores)
-    for k in range(len(coef)):
-        u, c = coef[winner] - coef[k], shifts[winner] - shifts[k]
-        values = np.einsum("knd,nd->kn", found.means, u) + c
-        student = found.uncertainty.student(found, u)
-        chances[:, k] = chance_below_zero(found.responsibilities, values, *student)
+    chances, lead = np.zeros_like(scores), scores[rows, winner][:, None] - scores
+    cell, share, variance = (
+        np.zeros(len(scores), dtype=t) for t in (int, float, float)
+    )
+
+    def ahead(p: int, k: int):
+        return denoised.function(coef[p] - coef[k], shifts[p] - shifts[k])
+
+    for p in np.unique(winner).tolist():
+        own = np.flatnonzero(winner == p)
+        part = found.take(own)
+        for k in range(len(coef)):
+            if k != p:
+                chances[own, k] = ahead(p, k).chance_below_zero(part)
     chances[rows, winner] = -1.0  # never its own rival, of two that are equal neither
-    lead = scores[rows, winner][:, None] - scores
     rival = np.lexsort((lead, -chances), axis=1)[:, 0]
     chances[rows, winner] = 0.0
-    u = coef[winner] - coef[rival]
-    cell, share, variance = cell_to_measure(found.covariance, u)
+    for p, k in np.unique(np.column_stack((winner, rival)), axis=0).tolist():
+        own = np.flatnonzero((winner == p) & (rival == k))
+        part = found.take(own)
+        pull, variance[own] = ahead(p, k).covariance(part)
+        cell[own], share[own] = cell_to_measure(part.covariance, pull, variance[own])
     margin, chance = lead[rows, rival], np.minimum(chances.sum(axis=1), 1.0)
     return winner, rival, margin, np.sqrt(variance), chance, cell, share
 
 
-def cell_to_measure(covariance: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The cell of each row whose exact value lowers uᵀVu most, the share, and uᵀVu.
+def cell_to_measure(covariance, pull, variance) -> tuple[np.ndarray, np.ndarray]:
+    """The cell of each row whose exact value lowers the variance of f most, the share.
 
-    V of shape (n, d, d), u (n, d) or (1, d). The cell is −1 where nothing falls.
+    `pull` is Cov(f, x), of shape (n, d). The cell is −1 where nothing falls.
     """
-    pull = np.einsum("nde,ne->nd", covariance, np.broadcast_to(u, covariance.shape[:2]))
-    variance = np.maximum(np.sum(pull * u, axis=1), 0.0)
     falls = pull**2 * ratio(1.0, np.einsum("ndd->nd", covariance))
     cell = falls.argmax(axis=1)
     most = np.take_along_axis(falls, cell[:, None], axis=1)[:, 0]
     share = np.minimum(most * ratio(1.0, variance), 1.0)
-    return np.where(share > 0, cell, -1), share, variance
+    return np.where(share > 0, cell, -1), share
 
 
 def _named(cell: np.ndarray, columns: np.ndarray | None, names) -> np.ndarray:

@@ -226,6 +226,18 @@ class Posterior:
     uncertainty: PopulationUncertainty | None = None
     shift: np.ndarray | float = 0.0
 
+    def take(self, rows: np.ndarray) -> Posterior:
+        """That of some of the objects."""
+        return replace(
+            self,
+            mean=self.mean[rows],
+            covariance=self.covariance[rows],
+            responsibilities=self.responsibilities[rows],
+            means=self.means[:, rows],
+            covariances=self.covariances[:, rows],
+            shift=np.broadcast_to(self.shift, self.mean.shape)[rows],
+        )
+
     def among(self, columns: np.ndarray, shift: np.ndarray) -> Posterior:
         """The same among more features, of which these were the columns (a mask).
 
@@ -241,8 +253,9 @@ class Posterior:
 
     def in_units(self, part: Measurements, centre, scale) -> Posterior:
         """The same for `part`, whose x was (x − centre) / scale; exact cells stay."""
-        exact = part.exact
-        outer = scale[:, None] * scale
+        exact, outer = part.exact, scale[:, None] * scale
+        uncertain = ~exact[: len(self.covariance)]  # there may be no covariances
+        outer = outer * (uncertain[:, :, None] & uncertain[:, None])
         return replace(
             self,
             mean=np.where(exact, part.values, centre + scale * self.mean),

@@ -1,15 +1,15 @@
 """Radii from standard deviations or replicates.
 
-Unless they say otherwise the helpers assume Gaussian noise δ of covariance σ²I where
-`noise` is a name, σ² diag(τ²) where it gives scales τ and σ²Σ where it gives a matrix.
-What a radius ρ promises is one of two things, the first of them by default:
+The errors δ are assumed to be Gaussian, with covariance σ²I if `noise` is a name,
+σ² diag(τ²) if it gives scales τ, and σ²Σ if it gives a matrix. `covers` says what a
+radius ρ guarantees:
 
-* ``covers="margin"``: P(⟨w,δ⟩ ≥ −ρΩ(w)) is at least the confidence for every w that
-  does not depend on δ, such as a trained model facing a new sample. The margin under
-  noise falls below the one trained on no more often. No price in d.
-* ``covers="sample"``: P(δ ∈ ρU) is at least the confidence. The whole displacement lies
-  in the uncertainty set; then whatever the model, the loss trained on bounds the true
-  one. The price grows like √d.
+* ``covers="margin"``, the default: for every w that does not depend on δ, such as that
+  of a trained model and a new sample, P(⟨w,δ⟩ ≥ −ρΩ(w)) is at least the confidence. So
+  the margin falls by no more than training allowed for. The radius does not grow with
+  d.
+* ``covers="sample"``: P(δ ∈ ρU) is at least the confidence. The whole error lies in the
+  noise set, so the guarantee holds for all models at once. The radius grows like √d.
 
 With q the quantile of the standard normal distribution at the confidence κ, q_d that of
 the χ distribution with d degrees of freedom (d noisy features, or the rank of Σ), and σ

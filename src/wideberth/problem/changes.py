@@ -192,8 +192,15 @@ class Presolved:
 
     def certificate(self, certificate: Certificate) -> Certificate:
         """The same certificate in units as given."""
-        primal = self.value(certificate.primal)
-        if certificate.primal > 0 and primal < np.finfo(float).tiny:
+        primal, own = self.value(certificate.primal), certificate.primal
+        inside = np.finfo(float).tiny <= primal < np.inf
+        if 0 < own < np.inf and not inside and self.kappa != 1.0:
+            size = self.kappa * float(abs(self.problem.targets).max())
+            raise ValueError(
+                f"y reaches {size:.1e}, which puts the objective out of the range of "
+                "float64: give y in another unit."
+            )
+        if 0 < own < np.inf and primal < np.finfo(float).tiny:
             heaviest = self.sample_weight(float(self.problem.weights.max()))
             raise ValueError(
                 f"The objective, {primal:.1e}, is below the range of float64 for C·"

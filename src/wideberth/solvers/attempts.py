@@ -43,7 +43,13 @@ from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.changes import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
-from wideberth.problem.rounding import accurate_sum, slack_rounding
+from wideberth.problem.rounding import (
+    accurate_sum,
+    class_sums,
+    slack_rounding,
+    sum_rounding,
+)
+from wideberth.problem.rows import gamma
 from wideberth.screening import Reduction, null_point
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control
@@ -88,7 +94,7 @@ def prove(
     if found is None:
         zero = np.zeros(problem.rows.d), np.zeros(problem.n)
         found = Pair(problem.at(zero[0]), problem.dual_at(zero[1]))
-    return sparse(problem, found, control.tol)
+    return middle_of_best(problem, sparse(problem, found, control.tol), control.tol)
 
 
 def affordable(problem: Problem) -> bool:
@@ -113,7 +119,11 @@ def null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
         return on_host(problem, found, partial(null_if_optimal, tol=tol))
     if problem.noise.proportional:
         known = found if dual.w.any() else null
-        null = null_pair(problem, start=dual.alpha) or known
+        noisy = bool(problem.radii.any()) or problem.outside.scale > 0
+        if noisy or problem.folded is None:  # else w(α) = 0 is the only proof
+            null = null_pair(problem, start=dual.alpha) or known
+        else:
+            null = known
     return polished(problem, null, tol) if null.meets(tol) else found
 
 
@@ -233,6 +243,28 @@ def sparse(problem: Problem, found: Pair, tol: float) -> Pair:
             return pair
         most, step = most - step, 2 * step
     return found
+
+
+def middle_of_best(problem: Problem, found: Pair, tol: float) -> Pair:
+    """What was found, with the middle b of the best ones where b is not unique.
+
+    It is not where a free b has slope 0, and the engines end anywhere between (§4.4).
+    """
+    if problem.intercept != 0 or is_foreign(problem.y):
+        return found
+    point, weights = found.point, problem.weights
+    balance = 0.0 if problem.folded is None else problem.folded.balance
+    mass, other = class_sums(weights * (point.slack > 0), problem.y)
+    error = sum_rounding(problem.n) * (accurate_sum(weights) + abs(balance))
+    if not abs(mass - other + balance) <= error:
+        return found
+    step = problem.best_intercept(point.slack)
+    if abs(step) <= gamma(8) * (abs(point.b) + float(abs(point.slack).max())):
+        return found
+    pair = Pair(problem.at(point.w, point.b + step, point.margins), found.dual)
+    if found.certificate.proves(tol) and not pair.certificate.proves(tol):
+        return found
+    return pair
 
 
 def best_of(pairs: list[Pair]) -> Pair:

@@ -27,6 +27,7 @@ import numpy as np
 
 from wideberth.noise.error_bars import SmoothBars, images_of, lifted
 from wideberth.noise.sets import SumOfSets
+from wideberth.noise.sums import ratio
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import by_columns, fill, host, is_foreign, like, namespace
 from wideberth.problem.limits import EPS, LITTLE, TINY
@@ -617,16 +618,12 @@ class NoiseModel:
                 value += float(a[J] @ sizes)
                 sizes = (sizes * sizes + smoothing) ** 0.5
                 gradient += part.pull(a[J], w, sizes)
-                apart &= np.ndim(part.pressure(a[J], sizes)) == 1
-                if majorised:
-                    curvature += _spread(part.pressure(a[J], sizes))
-                elif few:
-                    kept = np.maximum(sizes, TINY)
-                    images = part.images(w) * (np.sqrt(a[J] / kept) / kept)[:, None]
-                    curvature += _spread(part.pressure(a[J], sizes))
-                    curvature += _squares(images, few, -1.0)
-                else:
-                    curvature += _spread(part.curvature(a[J], w, sizes))
+                pressure = part.pressure(a[J], sizes)
+                apart &= pressure.ndim == 1
+                curvature += _spread(pressure)
+                if not majorised:
+                    lengths = ratio(ratio(a[J], sizes) ** 0.5, sizes)
+                    curvature += _squares(part.images(w) * lengths[:, None], few, -1.0)
             relative = bars.pull_rounding * bars.lipschitz(d) + bars.axes_errors()
             rounding += float(a @ relative)
         return cls(w, value, gradient, curvature, rounding, apart)
@@ -743,11 +740,11 @@ def _squares(rows: np.ndarray, few: bool, sign: float = 1.0) -> Curvature:
 
 
 class _RowsAndSets(NamedTuple):
-    """Some rows, and their sets."""
+    """Some rows, and their sets; None where none of them moves, as at quantile ½."""
 
     rows: slice
     Z: np.ndarray
-    bars: SmoothBars
+    bars: SmoothBars | None
     radii: np.ndarray
 
 
@@ -767,10 +764,11 @@ class SmoothedSets(OwnSets):
     def adopt(self, problem):
         super().adopt(problem)
         Z = by_columns(self.rows.dense())  # so scaling all rows takes half the time
-        self.pieces = [
-            _RowsAndSets(J, Z[J, :], bars.by_columns(), problem.radii[J])
-            for J, bars in problem.noise.ellipsoids.blocks()
-        ]
+        self.pieces = []
+        for J, bars in problem.noise.ellipsoids.blocks():
+            radii = problem.radii[J]
+            own = bars.by_columns() if radii.any() else None
+            self.pieces.append(_RowsAndSets(J, Z[J, :], own, radii))
 
     def slacks(self, x, margins):
         noise = self.problem.noise.supports(self.weights(x))
@@ -788,26 +786,27 @@ class SmoothedSets(OwnSets):
         self.w, n, size, alpha = method.w, problem.n, self.size, method.alpha
         theta, per_mu = method.hinge_curvature()
         theta, push, mu = c * theta, alpha * problem.radii, method.mu
-        self.sizes, supports, products = (fill(c, n, 0.0) for _ in "123")
+        self.sizes, supports, products = (fill(c, n, value) for value in (1.0, 0, 0))
         few = 2 * n < d and not is_foreign(c)
         whole = Curvature.of(self.rows.penalty, dense=not few)
         sums = np.zeros((3, size))
         problem.rows.passes.add(n)
         for J, Z, bars, radii in self.pieces:
             products[J] = Z @ like(method.x, Z)
-            supports[J] = bars.supports(self.w)
-            sizes = xp.sqrt(supports[J] ** 2 + 0.5 * mu)
-            slack = problem.targets[J] - products[J] + radii * sizes
-            images, self.sizes[J] = bars.images(self.w), sizes
             rows = xp.asarray(Z, copy=True)
-            rows[:, :d] -= images * (radii / sizes)[:, None]
+            if bars is not None:
+                supports[J] = bars.supports(self.w)
+                self.sizes[J] = sizes = xp.sqrt(supports[J] ** 2 + 0.5 * mu)
+                images = bars.images(self.w)
+                rows[:, :d] -= images * (radii / sizes)[:, None]
+                images *= (xp.sqrt(push[J] / sizes) / sizes)[:, None]
+                whole += _squares(images, few, -1.0)
+                whole += _spread(bars.pressure(push[J], sizes))
+            slack = problem.targets[J] - products[J] + radii * self.sizes[J]
             weighed = alpha[J], theta[J] * slack, theta[J] * per_mu[J]
             sums += host(xp.stack(weighed) @ rows)
             rows *= xp.sqrt(theta[J])[:, None]
-            images *= (xp.sqrt(push[J] / sizes) / sizes)[:, None]
             whole += _squares(rows, few)
-            whole += _squares(images, few, -1.0)
-            whole += _spread(bars.pressure(push[J], sizes))
         self.sums, self.pulled = sums[1:], self._of_model(self.w)
         self.whole = whole if self.model is None else whole + self.model.curvature
         self.noise = problem.radii * supports
@@ -833,7 +832,8 @@ class SmoothedSets(OwnSets):
             J, Z, bars, radii = piece
             a = weigh(J, self._change(piece, dx))
             total += host(Z.T @ a)
-            total[: self.d] -= bars.pull(a * radii, self.w, self.sizes[J])
+            if bars is not None:
+                total[: self.d] -= bars.pull(a * radii, self.w, self.sizes[J])
         return total
 
     def products(self, dx):
@@ -846,8 +846,10 @@ class SmoothedSets(OwnSets):
     def _change(self, piece: _RowsAndSets, dx: np.ndarray) -> np.ndarray:
         """⟨g_i,dx⟩ of the rows of a piece."""
         J, Z, bars, radii = piece
-        push = bars.along(self.w, dx[: self.d], self.sizes[J])
-        return Z @ like(dx, Z) - radii * push
+        change = Z @ like(dx, Z)
+        if bars is None:
+            return change
+        return change - radii * bars.along(self.w, dx[: self.d], self.sizes[J])
 
 
 class ConeSets(RoundCones, OwnSets):
