@@ -63,7 +63,8 @@ numpydoc_xref_param_type = False
 FORMULAS = {
     "½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+": (
         r"\tfrac12\lVert w\rVert^2 + \tfrac12\lambda_b b^2 + s_0\,\Omega(w) "
-        r"+ \sum_i c_i \bigl[1 - y_i(\langle w,x_i\rangle + b) + \rho_i\,\Omega(w)\bigr]_+"
+        r"+ \sum_i c_i \bigl[1 - y_i(\langle w,x_i\rangle + b) "
+        r"+ \rho_i\,\Omega(w)\bigr]_+"
     ),
     "½‖w‖² + s₀Ω(w) + Σ c_i max(τ(r_i + ρ_iΩ(w)), (1−τ)(ρ_iΩ(w) − r_i))": (
         r"\tfrac12\lVert w\rVert^2 + s_0\,\Omega(w) + \sum_i c_i \max\bigl("
