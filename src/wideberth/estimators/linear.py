@@ -268,13 +268,20 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
         return radius
 
     def _fit_or_stay(self, *data):
-        """Fit; a fit that fails or is interrupted leaves what was fitted before."""
+        """Fit, and issue warnings."""
+        for note in self._fit_and_tell(*data):
+            warnings.warn(note, stacklevel=3)
+        return self
+
+    def _fit_and_tell(self, *data) -> list[Warning]:
+        """Fit; return the warnings to issue.
+
+        A fit that fails or is interrupted leaves what was fitted before.
+        """
         fitted = copy(self)
         notes = fitted._fit(*data)
         self.__dict__ = fitted.__dict__
-        for note in notes:
-            warnings.warn(note, stacklevel=3)
-        return self
+        return notes
 
     def _fit(self, *data) -> list[Warning]:
         """Fit in place; return the warnings to issue."""
