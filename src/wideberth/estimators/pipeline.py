@@ -597,7 +597,9 @@ def _fit_on_features(classifier, Z, y, radius, sample_weight=None) -> None:
     with _trained_against("l2", classifier, own):
         notes = classifier._fit_and_tell(Z, y, sample_weight, radius, None)
     for note in notes:
-        said = re.sub("The critical uniform radius is [^;]*; choose", "Choose", str(note))
+        said = re.sub(
+            "The critical uniform radius is [^;]*; choose", "Choose", str(note)
+        )
         warnings.warn(type(note)(said), stacklevel=4)
 
 
