@@ -11,7 +11,6 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 from wideberth import (
-    MeasuredSVC,
     RobustLinearSVC,
     make_robust_pipeline,
     path,
@@ -20,7 +19,6 @@ from wideberth.plotting import (
     CertifiedAccuracyDisplay,
     MarginDisplay,
     PathDisplay,
-    ReliabilityDisplay,
 )
 
 
@@ -124,29 +122,6 @@ def test_every_sample_is_drawn_with_its_own_errors(blobs, form, radius):
     display.figure_.canvas.draw()
     with pytest.raises(ValueError, match="X_err must be given"):
         MarginDisplay.from_estimator(model, X, y)
-
-
-def test_reliability_shows_what_was_promised_and_what_came(blobs):
-    X, y = blobs
-    names = np.array(["a", "b", "c"])[y]
-    E = np.full(X.shape, 2.0)
-    model = MeasuredSVC(radius=0.1, n_components=1, probability=True)
-    model.fit(X, names, X_err=E)
-    display = ReliabilityDisplay.from_estimator(
-        model, X, names, label="b", n_cells=7, X_err=E
-    )
-    chance = model.predict_proba(X, X_err=E)[:, 1]
-    assert display.counts.sum() == len(X)
-    assert len(display.promised) == 7
-    assert display.counts @ display.promised == pytest.approx(chance.sum())
-    assert display.counts @ display.observed == pytest.approx(np.sum(names == "b"))
-    assert (np.diff(display.promised) >= 0).all()
-    variances = display.counts**2 * display.errors**2
-    assert variances.sum() == pytest.approx(np.sum(chance * (1 - chance)))
-    assert display.ax_.get_xlabel() == "promised probability"
-    display.figure_.canvas.draw()
-    with pytest.raises(ValueError, match="label='d' is not one of the classes"):
-        ReliabilityDisplay.from_estimator(model, X, names, label="d", X_err=E)
 
 
 # -- along a path ----------------------------------------------------------------------

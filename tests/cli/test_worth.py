@@ -49,7 +49,7 @@ def fit(tmp_path, table, *arguments, code=0):
 
 def rows_of(X, y):
     """Rows to train on, whose columns have the names a, b, c, …"""
-    return PreparedRows(X, y, Columns(tuple("abcdefgh"[: X.shape[1]])), {})
+    return PreparedRows(X=X, y=y, columns=Columns(tuple("abcdefgh"[: X.shape[1]])))
 
 
 # -- gains -----------------------------------------------------------------------------

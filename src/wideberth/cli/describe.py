@@ -129,11 +129,11 @@ def describe_rows(
     """
     asked = asked_radius(options, given, trained)
     seen, verdicts, flips = _Tallied(), None, None
-    pieces = rows.pieces(trained.radius, trained.bars, options.error_shape)
+    pieces = rows.pieces(trained.radius, options.error_shape)
     for X, y, radii, bars in pieces:
         seen.add(X, y, radii)
         if isinstance(model, MeasuredRegressor):
-            errors = losses(y - model.predict(X, X_err=trained.cells), options)
+            errors = losses(y - model.predict(X, X_err=bars), options)
             seen.judge(errors, errors)
         elif rows.numbers:
             errors = losses(y - model.predict(X), options)
@@ -141,7 +141,7 @@ def describe_rows(
             worst = np.maximum(*(losses(y - end, options) for end in ends.T))
             seen.judge(errors, worst)
         elif isinstance(model, MeasuredSVC):
-            said = model.verdict(X, X_err=trained.cells)
+            said = model.verdict(X, X_err=bars)
             verdicts = doubts(said, X, y, rows.kept, rows.columns.features)
             correct = said.label == y
             seen.judge(correct, correct & said.certain)
@@ -159,7 +159,7 @@ def describe_rows(
     if not rows.numbers:
         suspects = _describe_suspects(options, rows, decider_of(model))
     return RowFindings(
-        _describe_data(options, rows, seen, trained),
+        _describe_data(options, rows, seen),
         replace(noise, asked=median, factor=factor, **facts),
         _describe_training(options, rows, trained, model, seen, seconds),
         verdicts,
@@ -259,7 +259,7 @@ def _together(one: tuple, other: tuple) -> tuple:
 
 
 def _describe_data(
-    options: FitOptions, rows: PreparedRows, seen: _Tallied, trained: Uncertainty
+    options: FitOptions, rows: PreparedRows, seen: _Tallied
 ) -> DataFacts:
     _, mean, variance, low, high = seen.moments
     scales = np.array([mean, np.sqrt(variance), low, high]).T.tolist()
@@ -269,7 +269,7 @@ def _describe_data(
         target=str(options.target),
         task=str(options.task),
         task_story=rows.task_story,
-        numbers=_describe_numbers(seen, trained) if rows.numbers else None,
+        numbers=_describe_numbers(seen, rows.y_err) if rows.numbers else None,
         classes={str(label): seen.classes[label] for label in sorted(seen.classes)},
         row_counters=_row_counters(rows),
         leaks=find_leaks(rows, options.seed),
@@ -281,9 +281,9 @@ def _describe_data(
     )
 
 
-def _describe_numbers(seen: _Tallied, trained: Uncertainty) -> NumberFacts:
+def _describe_numbers(seen: _Tallied, errors: np.ndarray | None) -> NumberFacts:
     """The scale of numbers to predict, every row counted once."""
-    y, errors = np.concatenate(seen.numbers), trained.target_errors
+    y = np.concatenate(seen.numbers)
     return NumberFacts(
         mean=float(y.mean()),
         std=float(y.std()),
@@ -440,7 +440,7 @@ def describe_model(
     classes: list[str] = []
     if isinstance(model, MeasuredRegressor):
         coef, intercept = model.coef_[None], np.array([model.intercept_])
-        line = _describe_line(model, rows, given)
+        line = _describe_line(model, rows)
         labels = [str(options.target)]
     elif rows.numbers:
         coef, intercept = raw_line(model)
@@ -503,14 +503,12 @@ def _plain_line(
     """Weights of the same model without noise; None of data in pieces."""
     if rows.y is None:
         return None
-    model, *_ = fit_model(options.ordinary(C), given, rows.samples())
+    model, *_ = fit_model(options.ordinary(C), given, rows.plain())
     weights = raw_line(model)[0][0].tolist()
     return dict(zip(rows.columns.features, weights, strict=True))
 
 
-def _describe_line(
-    model: MeasuredRegressor, rows: PreparedRows, given: Uncertainty
-) -> LineFacts:
+def _describe_line(model: MeasuredRegressor, rows: PreparedRows) -> LineFacts:
     """Slopes with and without the errors, and which values leave most doubt."""
     names = rows.columns.features
     with warnings.catch_warnings():
@@ -521,7 +519,7 @@ def _describe_line(
         name: Slope(*map(float, values))
         for name, *values in zip(names, *pairs, strict=True)
     }
-    cells, shares = model.remeasure(rows.X, X_err=given.cells)
+    cells, shares = model.remeasure(rows.X, X_err=rows.X_err)
     cells = np.array([-1 if cell is None else cell for cell in cells.tolist()])
     again = []
     for j in np.unique(cells[cells >= 0]).tolist():
@@ -589,12 +587,12 @@ def _noise_limits(
     curved = isinstance(svc, RobustKernelSVC)
     if rows.y is None or curved or isinstance(model, MeasuredSVC):
         return [(None, None)] * (1 if rows.numbers else len(svc.screening_))
-    X, bars = rows.X, uncertainty.bars
+    X, bars = rows.X, rows.X_err
     if len(model.steps) > 1:
         X = model[:-1].transform(X)
         bars = None if bars is None else bars.carried(model.linear_map_)
     some = np.any(np.asarray(uncertainty.radius) > 0)
-    given = X, rows.y, rows.weights, uncertainty.radius, bars
+    given = X, rows.y, rows.weight, uncertainty.radius, bars
     limits: list[_Limits] = []
     if rows.numbers:
         targets = TrainingTargets.of(*given)

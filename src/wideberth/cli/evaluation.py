@@ -149,7 +149,7 @@ def evaluate(
     fold = assign_folds(options, rows.y)
     if fold is None:
         return None
-    whole, tuned = rows.samples(given.radius, given.bars), None
+    whole, tuned = replace(rows, radius=given.radius), None
     first = "ordinary" if options.kernel is None else "kernel"
     if asks_for_more(options, given):
         progress.show("tuning C of the ordinary model")
@@ -158,7 +158,7 @@ def evaluate(
     def models(split: Split) -> dict[str, FoldAnswers]:
         learnt, unseen = whole.take(split.train), whole.take(split.test)
         X, bars = unseen.X, unseen.X_err
-        plain = replace(learnt, radius=0.0, errors=())
+        plain = learnt.plain()
         learnt = learnt if np.any(learnt.radius) else plain
 
         def predict(
@@ -520,11 +520,11 @@ def tuned_Cs(
     worst noise of --score-radius where that is given. C is a price per row: what is
     best for a sample of m of n rows counts as C·m/n for all.
     """
-    asked, whole = options.ordinary(), data.samples()
+    asked, whole = options.ordinary(), data.plain()
     if options.score_radius is not None:
         asked = options.ordinary(score_radius=options.score_radius)
         given = replace(given, factors=(0.0,))
-        whole = data.samples(given.radius, given.bars)
+        whole = replace(data, radius=given.radius)
     rows = _sampled(data.y, fold, options.seed)
     share, splits = len(rows) / len(fold), _splits(fold[rows])
     some = whole.take(rows) if share < 1 else whole

@@ -165,8 +165,8 @@ def _train(
 ) -> tuple[RobustPipeline | MeasuredSVC | MeasuredRegressor, Choice | None, list[str]]:
     """The model, the choice that was made by cross-validation, what solvers noted."""
     if options.measured:
-        return fit_measured(options, given, rows.samples())
-    data = rows.samples(given.radius, given.bars)
+        return fit_measured(options, given, rows)
+    data = replace(rows, radius=given.radius)
     verbose = int(options.memory is not None and progress.on)
     return fit_model(options, given, data, verbose=verbose)
 

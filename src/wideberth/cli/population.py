@@ -30,7 +30,6 @@ from wideberth.cli.result import Choice, ClassEvaluation, NumberEvaluation
 from wideberth.cli.training import FEW_ROWS, FOLDS, fit_model, folds_of, measure
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data.errors import quoted
-from wideberth.data.samples import Samples
 from wideberth.estimators.folds import Split
 from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
@@ -38,7 +37,7 @@ from wideberth.measurement.goodness import lacks
 
 
 def fit_measured(
-    options: FitOptions, given: Uncertainty, data: Samples
+    options: FitOptions, given: Uncertainty, data: PreparedRows
 ) -> tuple[MeasuredSVC | MeasuredRegressor, Choice | None, list[str]]:
     """Fit to values with standard errors, if they have any, and gaps.
 
@@ -46,10 +45,9 @@ def fit_measured(
     """
     if options.numbers:
         line = MeasuredRegressor()
-        errors = {"X_err": given.cells, "y_err": given.target_errors}
         with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            line.fit(data.X, data.y, **errors)
+            line.fit(data.X, data.y, X_err=data.X_err, y_err=data.y_err)
         return line, None, _notes(caught)
     splitter = folds_of(options, data.y, options.folds or FOLDS)
     if options.chooses and splitter is None:
@@ -67,7 +65,7 @@ def fit_measured(
     )
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(data.X, data.y, data.weight, X_err=given.cells)
+        model.fit(data.X, data.y, data.weight, X_err=data.X_err)
     notes = _notes(caught)
     if not options.chooses or splitter is None:
         return model, None, notes
@@ -119,56 +117,53 @@ def evaluate_measured(
     fold = assign_folds(options, rows.y)
     if fold is None:
         return None
-    whole = rows.samples()
     plain = replace(options, model="robust", missing="median", standardize=True)
     ignored = Uncertainty(0.0, "l2", "")
     progress.show("tuning C of the ordinary model")
     tuned = tuned_Cs(plain, ignored, rows, fold)
 
     def models(split: Split) -> dict[str, FoldAnswers]:
-        learnt, X = whole.take(split.train), whole.X[split.test]
-        _check_values(learnt.X, rows)
-        seen = given.take(split.test)
-        model, choice, _ = fit_measured(options, given.take(split.train), learnt)
+        learnt, unseen = rows.take(split.train), rows.take(split.test)
+        _refuse_empty(learnt)
+        model, choice, _ = fit_measured(options, given, learnt)
         if isinstance(model, MeasuredRegressor):
-            answers = _interval_answers(model, X, seen)
+            answers = _interval_answers(model, unseen)
         else:
-            verdict = model.verdict(X, X_err=seen.cells)
+            verdict = model.verdict(unseen.X, X_err=unseen.X_err)
             answers = FoldAnswers(verdict.label, sure=verdict.certain)
         found = {"measured": answers}
         same = choice.C if choice else options.one_C
         for name, C in {"ordinary": same, "tuned": tuned.Cs[split.number]}.items():
-            rival, *_ = fit_model(plain.ordinary(C), ignored, learnt)
-            found[name] = FoldAnswers(rival.predict(X))
-        return found | constant_answers(options, learnt, len(X))
+            rival, *_ = fit_model(plain.ordinary(C), ignored, learnt.plain())
+            found[name] = FoldAnswers(rival.predict(unseen.X))
+        return found | constant_answers(options, learnt, unseen.n)
 
     return compare(models, judge_of(options, rows, fold), None, tuned, progress)
 
 
-def _interval_answers(
-    model: MeasuredRegressor, X: np.ndarray, seen: Uncertainty
-) -> FoldAnswers:
+def _interval_answers(model: MeasuredRegressor, unseen: PreparedRows) -> FoldAnswers:
     """Predictions, and sizes of intervals that hold what will be measured.
 
     The errors of the target widen an interval by as much as the spread. A share that
     so few rows cannot tell has no interval.
     """
-    values, spreads = model.predict(X, X_err=seen.cells, return_std=True)
-    errors = 0.0 if seen.target_errors is None else seen.target_errors
+    X, X_err = unseen.X, unseen.X_err
+    values, spreads = model.predict(X, X_err=X_err, return_std=True)
+    errors = 0.0 if unseen.y_err is None else unseen.y_err
     sizes = np.full((len(values), len(COVERAGES)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         wider = np.where(spreads > 0, np.hypot(spreads, errors) / spreads, 1.0)
     n = 0 if model.interval_scores_ is None else len(model.interval_scores_)
     for k, share in enumerate(COVERAGES):
         if share * (n + 1) <= n:
-            ends = model.predict_interval(X, X_err=seen.cells, coverage=share)
+            ends = model.predict_interval(X, X_err=X_err, coverage=share)
             sizes[:, k] = 0.5 * (ends[:, 1] - ends[:, 0]) * wider
     return FoldAnswers(values, sizes=sizes)
 
 
-def _check_values(X: np.ndarray, rows: PreparedRows) -> None:
+def _refuse_empty(rows: PreparedRows) -> None:
     """Refuse a fold in which a column has no value."""
-    empty = np.isnan(X).all(axis=0)
+    empty = np.isnan(rows.X).all(axis=0)
     if empty.any():
         name = rows.columns.features[int(empty.argmax())]
         raise UserError(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -230,48 +230,50 @@ def _refuse_numbers(name: str, levels: list[str]) -> None:
         )
 
 
-@dataclass
-class PreparedRows:
+@dataclass(frozen=True, kw_only=True)
+class PreparedRows(Samples):
     """Labelled rows ready for training, and what became of the others.
 
-    Without `y`, X is a file that is read in pieces, each with its labels and radii.
+    Their errors are sets that radii are multiples of, or the standard errors from which
+    true values are learned. Without `y`, X is a `TableSource`: a file that is read in
+    pieces, each with its labels and radii.
     """
 
-    X: Any  # an array, a CSR matrix or a `TableSource`
-    y: Any
     columns: Columns
-    facts: dict
+    facts: dict = field(default_factory=dict)
     kept: Any = None  # their numbers in the table
     names: Any = None  # what a column calls them
-    weights: Any = None  # by which they count in training, where a column says so
+    y_err: np.ndarray | None = None  # standard errors of numbers to predict
     numbers: bool = False  # whether labels are numbers to predict
     task_story: str = ""  # why they are, or why not, where that is not obvious
 
-    def samples(self, radius=0.0, bars=None) -> Samples:
-        """The rows as training takes them, with radii and error bars if any."""
-        errors = () if bars is None else (bars,)
-        return Samples(self.X, self.y, self.weights, radius, errors)
+    def take(self, rows) -> Self:
+        """Some of them: indices or a mask."""
+        beside = {"kept": self.kept, "names": self.names, "y_err": self.y_err}
+        known = {n: own[rows] for n, own in beside.items() if own is not None}
+        return replace(super().take(rows), **known)
 
-    def take(self, sound: np.ndarray) -> PreparedRows:
-        """Those of them where `sound` is True; the others count as left out."""
-        gone = int((~sound).sum())
+    def plain(self) -> Self:
+        """The same rows as if they were exact."""
+        return replace(self, radius=0.0, errors=())
+
+    def without(self, lacking: np.ndarray) -> Self:
+        """Those that lack nothing; the others count as left out."""
+        gone = int(lacking.sum())
         facts = self.facts | {
             "rows_dropped": self.facts["rows_dropped"] + gone,
             "rows_used": self.facts["rows_used"] - gone,
         }
-        weights = None if self.weights is None else self.weights[sound]
-        return replace(
-            self, X=self.X[sound], y=self.y[sound], kept=self.kept[sound],
-            facts=facts, weights=weights,
-        )  # fmt: skip
+        return replace(self.take(~lacking), facts=facts)
 
-    def pieces(self, radius, bars, shape: str) -> Iterator[tuple]:
+    def pieces(self, radius, shape: str) -> Iterator[tuple]:
         """Features, labels, radii and sets of as many rows as are held at a time."""
         if self.y is not None:
-            yield self.X, self.y, radius, bars
+            yield self.X, self.y, radius, self.X_err
             return
         for chunk in self.X.chunks():
             own = radius if chunk.radius is None else chunk.radius
+            bars = None
             if chunk.errors:
                 bars = read_errors(chunk.X_err, shape, chunk.X.shape)
             yield chunk.X, chunk.y, own, bars
@@ -348,9 +350,15 @@ def training_rows(table: Table, options: FitOptions) -> PreparedRows:
     )
     weights = _weights(table, options.weight_column, kept)
     return PreparedRows(
-        X if keep.all() else X[kept], found.of(texts[kept]), columns, facts, kept,
-        weights=weights, numbers=found.numbers, task_story=found.story,
-    )  # fmt: skip
+        X=X if keep.all() else X[kept],
+        y=found.of(texts[kept]),
+        weight=weights,
+        columns=columns,
+        facts=facts,
+        kept=kept,
+        numbers=found.numbers,
+        task_story=found.story,
+    )
 
 
 def _ends(table: Table, name: str) -> tuple[float, float]:

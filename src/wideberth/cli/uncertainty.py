@@ -368,10 +368,10 @@ def training_cells(
     cells = tuple(side[rows.kept] for side in errors.cells(held, table, columns))
     middle, usual = errors.standard(cells), {}
     if errors.missing == "drop":
-        sound = ~np.isnan(middle).any(axis=1)
-        cells = tuple(side[sound] for side in cells)
-        middle, rows = middle[sound], rows.take(sound)
-        if not sound.any():
+        lacking = np.isnan(middle).any(axis=1)
+        cells = tuple(side[~lacking] for side in cells)
+        middle, rows = middle[~lacking], rows.without(lacking)
+        if lacking.all():
             raise UserError("no row is left with errors that can be used; mend them.")
     for j, name in enumerate(columns.features):
         there = ~np.isnan(middle[:, j]) & ~np.isnan(rows.X[:, j])
@@ -441,22 +441,13 @@ class Uncertainty:
     facts: dict = field(default_factory=dict)
     unit_radius: bool = False  # 1, for factors to be radii
     factors: tuple[float, ...] = (1.0,)  # on the radius, to choose from
-    bars: ErrorBars | None = None  # sets that the radii are multiples of
-    errors: ErrorColumns | None = None  # where they are from
-    cells: np.ndarray | None = None  # standard errors, where a population is learned
-    target_errors: np.ndarray | None = None  # those of numbers to predict, there too
+    errors: ErrorColumns | None = None  # where errors of the values are from
     n_indicators: int = 0  # features at the end that are categories, and exact
 
     @property
     def per_row(self) -> bool:
         """Whether rows have radii of their own."""
         return self.radius is None or np.ndim(self.radius) > 0
-
-    def take(self, rows: np.ndarray) -> Uncertainty:
-        """The standard errors of some rows."""
-        known = {"cells": self.cells, "target_errors": self.target_errors}
-        some = {n: own[rows] for n, own in known.items() if own is not None}
-        return replace(self, **some)
 
     @property
     def median(self) -> float | None:
@@ -658,9 +649,10 @@ def averaged(
     y = rows.y[first]
     if rows.numbers:
         y = np.array([rows.y[members].mean() for members in groups])
-    samples = replace(rows, X=means, y=y, kept=rows.kept[first])
-    if rows.weights is not None:
-        samples.weights = np.array([rows.weights[m].mean() for m in groups])
+    weight = rows.weight
+    if weight is not None:
+        weight = np.array([weight[members].mean() for members in groups])
+    samples = replace(rows, X=means, y=y, weight=weight, kept=rows.kept[first])
     factors = one_radius(options, 1.0)[2]
     return samples, Uncertainty(radius, scales, story, facts, factors=factors)
 
@@ -728,36 +720,30 @@ def of_population(
 ) -> tuple[PreparedRows, Uncertainty]:
     """Rows whose true values are to be learned, with the standard errors there are."""
     options, errors = opened.options, opened.errors
-    of_target = _target_errors(opened, table, rows)
-    if of_target is not None:
-        sound = ~np.isnan(of_target)
-        rows, of_target = rows.take(sound), of_target[sound]
+    rows = replace(rows, y_err=_target_errors(opened, table, rows))
+    if rows.y_err is not None:
+        rows = rows.without(np.isnan(rows.y_err))
     if not isinstance(rows.X, np.ndarray):
         raise UserError("sparse data has no gaps; leave out --model measured.")
     facts: dict = {"errors": None, "exact": [], "errors_filled_in": 0}
-    known, cells = "the values alone, which count as exact", None
+    known = "the values alone, which count as exact"
     if errors is not None:
-        before = rows.kept
-        rows, errors, both, facts = training_cells(errors, table, rows, options)
-        cells = errors.standard(both)
-        if of_target is not None:
-            of_target = of_target[np.isin(before, rows.kept)]
+        rows, errors, cells, facts = training_cells(errors, table, rows, options)
+        rows = replace(rows, errors=(errors.standard(cells),))
         where, exact = tell_columns(errors, facts["exact"])
         known = f"the values and their standard errors, in {where}{exact}"
     learned = f"true values, learned from {known}"
     facts |= {"shape": "ellipsoid"}
     if rows.numbers:
-        about = "" if of_target is None else "; the target has errors, too"
-        given = Uncertainty(0.0, "l2", f"{learned}{about}", facts, errors=errors)
-        return rows, replace(given, cells=cells, target_errors=of_target)
+        about = "" if rows.y_err is None else "; the target has errors, too"
+        return rows, Uncertainty(0.0, "l2", f"{learned}{about}", facts, errors=errors)
     radius, unit, factors = one_radius(options, Posteriors.default_radius)
     size = "in units of" if unit else f"{radius:g} times"
     story = f"{size} the posterior standard deviation of {learned}"
     if not (unit or radius):
         story = f"none beside the doubt about {learned}"
     facts |= {"unit": "in posterior standard deviations"}
-    given = Uncertainty(radius, "l2", story, facts, unit, factors)
-    return rows, replace(given, errors=errors, cells=cells)
+    return rows, Uncertainty(radius, "l2", story, facts, unit, factors, errors)
 
 
 # -- rows and how far they may be off ------------------------------------------------
@@ -776,7 +762,7 @@ def training_data(opened: Opened) -> tuple[PreparedRows, Uncertainty]:
         elif errors is not None:
             rows, errors, cells, facts = training_cells(errors, table, rows, options)
             given = in_errors(options, errors, facts)
-            given.bars = errors.sets(cells, rows.X)
+            rows = replace(rows, errors=(errors.sets(cells, rows.X),))
         elif options.replicates is not None:
             rows, given = averaged(options, table, rows)
         else:
@@ -826,9 +812,12 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
         given = in_errors(options, errors, facts)
     given.radius = None if source.brings_radii else given.radius
     rows = PreparedRows(
-        source, None, columns, row_counts(n),
-        numbers=found.numbers, task_story=found.story,
-    )  # fmt: skip
+        X=source,
+        columns=columns,
+        facts=row_counts(n),
+        numbers=found.numbers,
+        task_story=found.story,
+    )
     return rows, given
 
 

@@ -175,24 +175,25 @@ class Source(ABC):
             them: what `fit` takes, `search.fit(**data.sample(100_000))`. Losses are
             summed over rows, so a C chosen on m of n rows is C·m/n for all of them.
         """
-        drawn = self.draw(size, random_state)
+        _, drawn = self.draw(size, random_state)
         parts = {"X": drawn.X, "y": drawn.y, "sample_weight": drawn.weight}
         parts |= {"radius": drawn.radius, "X_err": drawn.X_err}
         return {name: part for name, part in parts.items() if part is not None}
 
-    def draw(self, size: int, random_state: int = 0) -> Samples:
-        """The rows of `sample`, as samples; every row has the same chance."""
+    def draw(self, size: int, random_state: int = 0) -> tuple[np.ndarray, Samples]:
+        """The rows of `sample`, with their numbers; every row has the same chance."""
         check_number(size, "size", whole=True)
-        n, keys, drawn = 0, np.empty(0), None
+        n, keys, drawn = 0, np.empty((2, 0)), None
         for count, more, rows in self.map(_RandomRows(int(size), int(random_state))):
-            n, keys = n + count, np.concatenate([keys, more])
+            more[1] += n
+            n, keys = n + count, np.hstack([keys, more])
             drawn = rows if drawn is None else drawn.joined(rows)
-            if len(keys) > 2 * size:
+            if keys.shape[1] > 2 * size:
                 keys, drawn = _smallest(keys, drawn, size)
         if drawn is None:
             raise DataError("The data holds no rows; there is nothing to draw from.")
-        self.n, (_, drawn) = n, _smallest(keys, drawn, size)
-        return drawn
+        self.n, (keys, drawn) = n, _smallest(keys, drawn, size)
+        return keys[1].astype(int), drawn
 
     def capacity(self, copies: float = _COPIES, item: float | None = None) -> int:
         """How many rows may be held in memory, with what solving on them takes.
@@ -257,8 +258,9 @@ class _RandomRows:
     seed: int
 
     def __call__(self, chunk: Samples) -> tuple[int, np.ndarray, Samples]:
-        """The number of rows, and keys and samples of those drawn."""
+        """The number of rows, and keys, places and samples of those drawn."""
         keys = np.random.default_rng((self.seed, chunk.number)).random(chunk.n)
+        keys = np.stack([keys, np.arange(chunk.n)])
         y, weight, radius = (
             None if part is None else host(part)
             for part in (chunk.y, chunk.weight, chunk.radius)
@@ -269,10 +271,10 @@ class _RandomRows:
 
 def _smallest(keys: np.ndarray, rows: Samples, size: int) -> tuple[np.ndarray, Samples]:
     """At most so many rows, those of the smallest keys, in their order."""
-    if len(keys) <= size:
+    if keys.shape[1] <= size:
         return keys, rows
-    kept = np.sort(np.argpartition(keys, size - 1)[:size])
-    return keys[kept], rows.take(kept)
+    kept = np.sort(np.argpartition(keys[0], size - 1)[:size])
+    return keys[:, kept], rows.take(kept)
 
 
 class ArraySource(Source):

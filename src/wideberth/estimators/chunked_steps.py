@@ -50,7 +50,7 @@ def _fitted(name: str, step, source: Source, names):
     """A step that has learned from all rows, or from some that are drawn."""
     if type(step) is Nystroem:
         seed = check_random_state(step.random_state).randint(2**31)
-        drawn = source.draw(step.n_components, seed)
+        _, drawn = source.draw(step.n_components, seed)
         return step.fit(_rows(drawn, names))
     if not get_tags(step).requires_fit:
         return step.fit(_some(source, names))

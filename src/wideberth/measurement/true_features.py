@@ -13,7 +13,6 @@ Gaussian too, and the posterior is that of the population of (x, c).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
@@ -21,14 +20,13 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from wideberth.data.errors import DataError
 from wideberth.data.files import physical_memory
 from wideberth.data.opening import in_chunks, open_measurements
-from wideberth.data.samples import Samples
 from wideberth.measurement.fitting import GaussianFitter, category_effects, marginals
 from wideberth.measurement.goodness import ROWS, far_cells, lacks, misfit
 from wideberth.measurement.population import (
@@ -41,6 +39,7 @@ from wideberth.measurement.population import (
 )
 from wideberth.measurement.uncertainty import PopulationUncertainty
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
+from wideberth.problem.arrays import host
 
 #: Most rows that a population is learned from. What 10⁵ rows leave open is a hundredth
 #: of what 10 rows do: far less than the errors of any object.
@@ -384,20 +383,28 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self, X, y, X_err
     ) -> tuple[Measurements, np.ndarray | None, np.ndarray]:
         """Rows to learn from, numbers of their classes, and their numbers among all."""
-        if not in_chunks(X):
-            part = self._read(X, X_err, reset=True)
-            chunks = iter([(part, None if y is None else np.asarray(y))])
-            if y is not None and len(column_or_1d(y)) != len(part):
-                raise ValueError(f"y has {len(y)} labels; X has {len(part)} rows.")
-        else:
+        rows, names = None, None
+        if in_chunks(X):
             source = open_measurements(X, y, X_err)
-            self.n_features_in_ = source.d
-            self.__dict__.pop("feature_names_in_", None)
-            if source.names is not None:
-                self.feature_names_in_ = np.array(source.names, dtype=object)
-            chunks = source.map(_read_chunk)
-        part, labels, rows = _drawn(chunks, _MOST_ROWS)
-        return part, self._labels(labels), rows
+            rows, drawn = source.draw(_MOST_ROWS)
+            names = source.names
+            if len(drawn.errors) == 2:
+                raise DataError(
+                    "The errors are a pair (down, up); the population takes one "
+                    "standard error for each cell, such as half their sum."
+                )
+            X, y, X_err = host(drawn.X), drawn.y, drawn.X_err
+        part = self._read(X, X_err, reset=True)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        if y is not None and len(column_or_1d(y)) != len(part):
+            raise ValueError(f"y has {len(y)} labels; X has {len(part)} rows.")
+        if rows is None:
+            rows = np.arange(len(part))
+        if len(part) > _MOST_ROWS:
+            rows = np.sort(np.random.default_rng(0).permutation(rows)[:_MOST_ROWS])
+            part, y = part[rows], None if y is None else np.asarray(y)[rows]
+        return part, self._labels(y), rows
 
     def _names(self):
         return getattr(self, "feature_names_in_", range(self.n_features_in_))
@@ -451,52 +458,3 @@ def refuse_empty_columns(X: np.ndarray, names=None) -> None:
             f"X has no measurement at all in column {names[int(empty.argmax())]!r}; a "
             "population cannot be learned from none. Drop that column."
         )
-
-
-def _read_chunk(chunk: Samples) -> tuple[Measurements, np.ndarray | None]:
-    """Measurements and labels of a chunk."""
-    if len(chunk.errors) == 2:
-        raise chunk.error(
-            "the errors are a pair (down, up); the population takes one standard error "
-            "for each cell, such as half their sum."
-        )
-    try:
-        values = check_array(
-            chunk.X, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
-        )
-        errors = chunk.errors[0] if chunk.errors else 0.0
-        part = Measurements(values, *read_variances(errors, values))
-    except (TypeError, ValueError) as error:
-        raise chunk.error(str(error)) from None
-    return part, None if chunk.y is None else np.asarray(chunk.y)
-
-
-def _drawn(
-    chunks: Iterator[tuple[Measurements, np.ndarray | None]], most: int
-) -> tuple[Measurements, np.ndarray | None, np.ndarray]:
-    """At most so many rows of all chunks, in order, each as likely as any other.
-
-    Those with the least of random numbers: the same ones however chunks are cut. Also
-    their labels, and their numbers among all rows.
-    """
-    rng, n = np.random.default_rng(0), 0
-    kept: list[tuple] = []
-    for part, labels in chunks:
-        keys = rng.random(len(part))
-        kept.append((part, labels, np.arange(n, n + len(part)), keys))
-        n += len(part)
-        if sum(len(each[0]) for each in kept) > 2 * most:
-            kept = [_least(kept, most)]
-    part, labels, rows, _ = _least(kept, most)
-    return part, labels, rows
-
-
-def _least(kept: list[tuple], most: int) -> tuple:
-    part = Measurements.joined([own[0] for own in kept])
-    labels = [own[1] for own in kept]
-    y = None if any(own is None for own in labels) else np.concatenate(labels)
-    rows, keys = (np.concatenate([own[k] for own in kept]) for k in (2, 3))
-    if len(part) <= most:
-        return part, y, rows, keys
-    taken = np.sort(np.argpartition(keys, most)[:most])
-    return part[taken], None if y is None else y[taken], rows[taken], keys[taken]
