@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -32,6 +35,26 @@ from wideberth.problem.validation import (
     radius_or_default,
     refuse_chunks,
 )
+
+#: Whether rows are features of a kernel, whose units a user does not know.
+_BEHIND_KERNEL: ContextVar[bool] = ContextVar("behind a kernel", default=False)
+
+
+@contextmanager
+def no_radius_of_features():
+    """Leave out of the warnings of a fit radii in the units of what it sees."""
+    before = _BEHIND_KERNEL.set(True)
+    try:
+        yield
+    finally:
+        _BEHIND_KERNEL.reset(before)
+
+
+def _told(note: Warning) -> Warning:
+    if not _BEHIND_KERNEL.get():
+        return note
+    radius = "The critical uniform radius is [^;]*; choose"
+    return type(note)(re.sub(radius, "Choose", str(note)))
 
 
 @dataclass(frozen=True)
@@ -273,7 +296,7 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
         notes = fitted._fit(*data)
         self.__dict__ = fitted.__dict__
         for note in notes:
-            warnings.warn(note, stacklevel=3)
+            warnings.warn(_told(note), stacklevel=3)
         return self
 
     def _fit(self, *data) -> list[Warning]:

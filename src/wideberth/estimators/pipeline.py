@@ -25,8 +25,6 @@ With correlated noise it need not: there, missing cells are refused.
 
 from __future__ import annotations
 
-import re
-import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -57,7 +55,12 @@ from wideberth.estimators.curved import (
     JudgedCurve,
 )
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
-from wideberth.estimators.linear import CertifiedMixin, LinearModel, ask_for_errors
+from wideberth.estimators.linear import (
+    CertifiedMixin,
+    LinearModel,
+    ask_for_errors,
+    no_radius_of_features,
+)
 from wideberth.estimators.moves import dense, linear_steps, text_columns
 from wideberth.estimators.regressor import LinearRegressor, ranges_of
 from wideberth.estimators.streaming import per_row
@@ -604,7 +607,7 @@ def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> Curve
     kept = remembered_radius(stated)
     front = CurvedFront(curve, linear, kept, error_shape)
     own["radius"] = front.trained_radius(stated, sets, len(y))
-    with _no_radius_of_features():
+    with no_radius_of_features():
         _fit_against("l2", classifier, Z, y, own)
     return front
 
@@ -632,22 +635,9 @@ def fit_curved_chunks(
     size = 0.0  # chunks bring them
     if shape is not None and not change.varies:
         size = front.trained_radius(stated, shape, 1)
-    with _no_radius_of_features():
+    with no_radius_of_features():
         _fit_against("l2", classifier, rows, None, {"radius": size})
     return front
-
-
-@contextmanager
-def _no_radius_of_features():
-    """Leave out of warnings radii in the units of the features of a kernel."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for each in caught:
-        text = re.sub(
-            "The critical uniform radius is [^;]*; choose", "Choose", str(each.message)
-        )
-        warnings.warn(type(each.message)(text), stacklevel=4)
 
 
 def _bends(classifier) -> bool:
