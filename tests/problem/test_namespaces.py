@@ -116,8 +116,9 @@ def test_like_moves_between_namespaces(xp):
 def test_estimators_copy_to_numpy(xp):
     X, y = tall_data(400)
     labels = np.where(y > 0, 7, 3)
-    options = {"C": 0.05, "radius": {3: 0.0, 7: 0.1}, "tol": 1e-8}
-    expected = RobustLinearSVC(**options).fit(X, labels)
-    found = RobustLinearSVC(**options).fit(xp.asarray(X), xp.asarray(labels))
+    radii = np.where(y > 0, 0.1, 0.0)
+    expected = RobustLinearSVC(C=0.05, tol=1e-8).fit(X, labels, radius=radii)
+    arrays = (xp.asarray(X), xp.asarray(labels))
+    found = RobustLinearSVC(C=0.05, tol=1e-8).fit(*arrays, radius=xp.asarray(radii))
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-5)
     np.testing.assert_array_equal(found.predict(xp.asarray(X)), expected.predict(X))

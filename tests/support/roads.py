@@ -256,8 +256,8 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     # What is read in chunks is solved by Newton's method, one problem at a time.
     (lambda r, c: r.form in CHUNKED and r.trainer == "solve by coordinate", "in memory"),
     (lambda r, c: r.form in CHUNKED and r.trainer == "solve by conic", "in memory"),
-    (lambda r, c: r.form in CHUNKED and r.trainer in ("path", "search"), "in memory"),
-    (lambda r, c: r.form in CHUNKED and r.trainer == "pipeline" and c.errors is not None, "in memory"),
+    (lambda r, c: r.form in CHUNKED and r.trainer in ("path", "search", "kernel machine that chooses"), "in memory"),
+    (lambda r, c: r.form in CHUNKED and "pipeline" in r.trainer and c.errors is not None, "in memory"),
     (lambda r, c: r.form in FOREIGN and r.trainer == "pipeline", "in memory"),
     # Rows that the ramp leaves out are known of those in memory.
     (lambda r, c: (r.form in CHUNKED or "pieces" in r.trainer) and c.ramp is not None, "in memory|whole table"),
@@ -271,11 +271,9 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     (lambda r, c: r.form in FOREIGN and r.trainer in ESTIMATORS and c.errors is not None, "another library"),
     (lambda r, c: r.form in FOREIGN and r.trainer != "path" and c.errors == "lopsided", "another library"),
     (lambda r, c: "line, LIBSVM" in r.trainer and c.errors is not None, "fits no column"),
-    # Kernels go by distances between rows that are at hand.
-    (lambda r, c: r.curved and r.form in CHUNKED, "in memory"),
     (lambda r, c: r.form in FOREIGN and r.trainer == "kernel machine in a pipeline", "in memory"),
     (lambda r, c: r.curved and r.form in FOREIGN and c.errors is not None, "another library"),
-    (lambda r, c: r.curved and r.form.startswith("CSR"), "dense"),
+    (lambda r, c: r.curved and ("CSR" in r.form or r.form == "LIBSVM"), "dense"),
     (lambda r, c: r.curved and r.trainer == "command line, LIBSVM", "sparse"),
     (lambda r, c: r.curved and "in pieces" in r.trainer, "whole table"),
 ]  # fmt: skip

@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from contextlib import contextmanager
-from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -35,26 +32,6 @@ from wideberth.problem.validation import (
     radius_or_default,
     refuse_chunks,
 )
-
-#: Whether rows are features of a kernel, whose units a user does not know.
-_BEHIND_KERNEL: ContextVar[bool] = ContextVar("behind a kernel", default=False)
-
-
-@contextmanager
-def no_radius_of_features():
-    """Leave out of the warnings of a fit radii in the units of what it sees."""
-    before = _BEHIND_KERNEL.set(True)
-    try:
-        yield
-    finally:
-        _BEHIND_KERNEL.reset(before)
-
-
-def _told(note: Warning) -> Warning:
-    if not _BEHIND_KERNEL.get():
-        return note
-    radius = "The critical uniform radius is [^;]*; choose"
-    return type(note)(re.sub(radius, "Choose", str(note)))
 
 
 @dataclass(frozen=True)
@@ -291,13 +268,20 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
         return radius
 
     def _fit_or_stay(self, *data):
-        """Fit; a fit that fails or is interrupted leaves what was fitted before."""
+        """Fit, and issue warnings."""
+        for note in self._fit_and_tell(*data):
+            warnings.warn(note, stacklevel=3)
+        return self
+
+    def _fit_and_tell(self, *data) -> list[Warning]:
+        """Fit; return the warnings to issue.
+
+        A fit that fails or is interrupted leaves what was fitted before.
+        """
         fitted = copy(self)
         notes = fitted._fit(*data)
         self.__dict__ = fitted.__dict__
-        for note in notes:
-            warnings.warn(_told(note), stacklevel=3)
-        return self
+        return notes
 
     def _fit(self, *data) -> list[Warning]:
         """Fit in place; return the warnings to issue."""

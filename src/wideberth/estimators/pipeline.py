@@ -25,6 +25,8 @@ With correlated noise it need not: there, missing cells are refused.
 
 from __future__ import annotations
 
+import re
+import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -55,12 +57,7 @@ from wideberth.estimators.curved import (
     JudgedCurve,
 )
 from wideberth.estimators.denoised import Denoised, consumed, place_of_features
-from wideberth.estimators.linear import (
-    CertifiedMixin,
-    LinearModel,
-    ask_for_errors,
-    no_radius_of_features,
-)
+from wideberth.estimators.linear import CertifiedMixin, LinearModel, ask_for_errors
 from wideberth.estimators.moves import dense, linear_steps, text_columns
 from wideberth.estimators.regressor import LinearRegressor, ranges_of
 from wideberth.estimators.streaming import per_row
@@ -577,14 +574,33 @@ def _routed_to_last(pipeline: Pipeline, params: dict) -> dict:
 
 def _fit_against(noise, classifier, Z, y, own: dict) -> None:
     """Train against noise in units of Z; parameters stay as the user stated them."""
+    with _trained_against(noise, classifier, own):
+        classifier.fit(Z, y, **own)
+
+
+@contextmanager
+def _trained_against(noise, classifier, own: dict):
+    """Noise in units of what the classifier sees, in place of the user's."""
     changed = {"noise": noise}
     size = "radii" if hasattr(classifier, "radii") else "radius"
     if getattr(classifier, size) is None and own.get("radius") is None:
         changed[size] = default_radius(classifier.noise)
     stated = {key: getattr(classifier, key) for key in changed}
     vars(classifier).update(changed)
-    classifier.fit(Z, y, **own)
+    yield
     vars(classifier).update(stated)
+
+
+def _fit_on_features(classifier, Z, y, radius, sample_weight=None) -> None:
+    """Train on features of a kernel; warnings speak of no radius in their units."""
+    own = {"radius": radius}
+    with _trained_against("l2", classifier, own):
+        notes = classifier._fit_and_tell(Z, y, sample_weight, radius, None)
+    for note in notes:
+        said = re.sub(
+            "The critical uniform radius is [^;]*; choose", "Choose", str(note)
+        )
+        warnings.warn(type(note)(said), stacklevel=4)
 
 
 def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> CurvedFront:
@@ -606,9 +622,9 @@ def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> Curve
     stated = radius_or_default(stated, classifier.noise, given)
     kept = remembered_radius(stated)
     front = CurvedFront(curve, linear, kept, error_shape)
-    own["radius"] = front.trained_radius(stated, sets, len(y))
-    with no_radius_of_features():
-        _fit_against("l2", classifier, Z, y, own)
+    _fit_on_features(
+        classifier, Z, y, front.trained_radius(stated, sets, len(y)), **own
+    )
     return front
 
 
@@ -635,8 +651,7 @@ def fit_curved_chunks(
     size = 0.0  # chunks bring them
     if shape is not None and not change.varies:
         size = front.trained_radius(stated, shape, 1)
-    with no_radius_of_features():
-        _fit_against("l2", classifier, rows, None, {"radius": size})
+    _fit_on_features(classifier, rows, None, size)
     return front
 
 

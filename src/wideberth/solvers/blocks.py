@@ -763,11 +763,12 @@ class SmoothedSets(OwnSets):
 
     def adopt(self, problem):
         super().adopt(problem)
+        xp = namespace(problem.radii)
         Z = by_columns(self.rows.dense())  # so scaling all rows takes half the time
         self.pieces = []
         for J, bars in problem.noise.ellipsoids.blocks():
             radii = problem.radii[J]
-            own = bars.by_columns() if radii.any() else None
+            own = bars.by_columns() if bool(xp.any(radii > 0)) else None
             self.pieces.append(_RowsAndSets(J, Z[J, :], own, radii))
 
     def slacks(self, x, margins):
