@@ -16,10 +16,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-import wideberth
 from commands import EXECUTABLE, as_csv, execute, here, read_csv, run, two_classes
 from wideberth import (
     Box,
@@ -91,36 +90,6 @@ def test_fit_trains_what_the_library_trains(fitted):
     # In raw units, with the intercept, they score as the model does.
     scores = X @ weights[0] + result["model"]["intercepts"][0]
     np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-6)
-
-
-def test_the_accuracy_reported_is_that_of_scikit_learns_cross_validation(fitted):
-    _, result = fitted
-    splits = StratifiedKFold(5, shuffle=True, random_state=0)
-    found = result["evaluation"]["models"]
-    expected = cross_val_score(the_same_in_python(), X, Y, cv=splits)
-    np.testing.assert_allclose(found["robust"]["accuracy"]["folds"], expected)
-    certified = cross_val_score(
-        the_same_in_python(), X, Y, cv=splits,
-        scoring=lambda model, X, y: model.robust_score(X, y, 1.2),
-    )  # fmt: skip
-    np.testing.assert_allclose(found["robust"]["certified"]["folds"], certified)
-    ordinary = the_same_in_python().set_params(robustlinearsvc__radius=0.0)
-    expected = cross_val_score(ordinary, X, Y, cv=splits)
-    np.testing.assert_allclose(found["ordinary"]["accuracy"]["folds"], expected)
-
-
-def test_the_certificate_reported_is_that_of_the_training_problem(fitted):
-    _, result = fitted
-    (problem,) = result["training"]["problems"]
-    scaled = StandardScaler().fit(X)
-    exact = wideberth.solve(
-        scaled.transform(X), np.where(Y == "well", 1, -1), C=0.5, radius=1.2,
-        noise=np.array([0.2, 0.4, 1.5]) / scaled.scale_, fit_intercept=True, tol=1e-9,
-    )  # fmt: skip
-    assert problem["class"] == "well"
-    assert 0 <= problem["relative_gap"] <= 1e-4
-    assert problem["objective"] == pytest.approx(exact.primal, rel=1e-4)
-    assert problem["removed"] + problem["saturated"] > 0.5
 
 
 def test_predict_and_certify_give_what_the_model_gives(fitted):

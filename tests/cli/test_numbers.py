@@ -97,6 +97,7 @@ def test_what_the_target_is_is_told_and_why(tmp_path, y, words, task, said):
     ("y", "words", "code", "sentence"),
     [
         (np.arange(60), "", 1, "numbers the rows, and is nothing to predict"),
+        ([f"p{k}" for k in range(60)], "", 1, "a class or a number, not an identifier"),
         (
             [f"{k},{k + 100}" for k in range(1, 61)],
             *("", 1, "holds '1,101', which may be one number or another; say --read"),
@@ -126,13 +127,6 @@ def test_what_is_no_regression_is_refused_in_a_sentence(
     table(X, y).to_csv(tmp_path / "data.csv", index=False)
     command = f"fit data.csv --target flux {words}"
     assert sentence in run(command, folder=tmp_path, code=code).stderr.splitlines()[-1]
-
-
-def test_identifiers_are_no_target(tmp_path):
-    X = np.random.default_rng(2).normal(size=(60, 3))
-    table(X, [f"p{k}" for k in range(60)]).to_csv(tmp_path / "data.csv", index=False)
-    found = run("fit data.csv --target flux", folder=tmp_path, code=1).stderr
-    assert "a class or a number, not an identifier" in found
 
 
 # -- one table, one answer -------------------------------------------------------------

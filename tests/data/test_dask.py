@@ -9,10 +9,9 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
-from tall import INTERCEPTS, tall_data
+from tall import tall_data
 from wideberth import RobustLinearSVC, solve
 from wideberth.data import DataError
 
@@ -43,17 +42,6 @@ def collections(data, rows=3_000):
     return [da.from_array(part, chunks=(rows, *part.shape[1:])) for part in data]
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_arrays_on_threads(data, intercept):
-    X, y, weight, radius = data
-    options = OPTIONS | INTERCEPTS[intercept]
-    expected = solve(X, y, sample_weight=weight, radius=radius, **options)
-    A, b, w, r = collections(data)
-    found = solve(A, b, sample_weight=w, radius=r, **options)
-    assert found.primal == pytest.approx(expected.primal, rel=1e-9)
-    np.testing.assert_allclose(found.alpha.shape, (N,))
-
-
 def test_partitions_of_unknown_length_and_split_columns(data):
     X, y = data[:2]
     A = da.from_array(X, chunks=(3_000, 4))
@@ -80,15 +68,6 @@ def test_frames_and_empty_partitions(data):
     )
     assert model.feature_names_in_.tolist() == [f"x{j}" for j in range(D)]
     np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-3)
-
-
-def test_sparse_partitions(data):
-    X, y = data[:2]
-    thin = np.where(np.abs(X) > 0.7, X, 0.0)
-    A = da.from_array(thin, chunks=(4_000, D)).map_blocks(sp.csr_matrix)
-    found = solve(A, da.from_array(y, chunks=4_000), **OPTIONS)
-    expected = solve(sp.csr_array(thin), y, **OPTIONS)
-    assert found.primal == pytest.approx(expected.primal, rel=1e-9)
 
 
 def test_a_cluster(data, client):

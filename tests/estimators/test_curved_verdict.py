@@ -8,7 +8,6 @@ from scipy.stats import norm
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from commands import through_file
 from wideberth import (
     MeasuredSVC,
     RobustKernelSVC,
@@ -433,18 +432,6 @@ def test_units_do_not_matter():
 
 
 # -- roads -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_model_file_gives_the_same_answers(classes):
-    _, X, E, y = rings(classes=classes)
-    model = curved(probability=True).fit(X, y, X_err=E)
-    back = through_file(model)
-    for method in ("decision_function", "predict", "predict_proba", "certified_radius"):
-        expected = getattr(model, method)(X, X_err=E)
-        np.testing.assert_array_equal(getattr(back, method)(X, X_err=E), expected)
-    for name, value in vars(model.verdict(X, X_err=E)).items():
-        np.testing.assert_array_equal(vars(back.verdict(X, X_err=E))[name], value)
 
 
 def test_chunks_have_the_answers_of_memory(fitted):

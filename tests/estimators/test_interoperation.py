@@ -1,7 +1,3 @@
-import io
-import pickle
-
-import joblib
 import numpy as np
 import onnxruntime
 import pytest
@@ -35,33 +31,6 @@ MODELS = {
     "pipeline": make_pipeline(StandardScaler(), RobustLinearSVC(radius=0.1)),
     "raw noise": make_robust_pipeline(StandardScaler(), RobustLinearSVC(radius=0.01)),
 }
-
-
-def through_joblib(model):
-    buffer = io.BytesIO()
-    joblib.dump(model, buffer)
-    buffer.seek(0)
-    return joblib.load(buffer)
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize(
-    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_joblib]
-)
-def test_stored_models_come_back_whole(name, send):
-    model = clone(MODELS[name]).fit(X, Y)
-    back = send(model)
-    np.testing.assert_array_equal(back.predict(X), model.predict(X))
-    svc = back if name == "alone" else back[-1]
-    for attribute in ("coef_", "intercept_", "dual_coef_", "support_", "dual_gap_"):
-        expected = model if name == "alone" else model[-1]
-        np.testing.assert_array_equal(
-            getattr(svc, attribute), getattr(expected, attribute)
-        )
-    if name != "pipeline":
-        np.testing.assert_array_equal(
-            back.certified_radius(X), model.certified_radius(X)
-        )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

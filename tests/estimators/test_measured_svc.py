@@ -1,7 +1,5 @@
 """`MeasuredSVC`, pipelines with `TrueFeatures`, and scorers that know errors."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,7 +19,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from test_verdict import measurements, pipeline
 
-from commands import through_file
 from wideberth import (
     MeasuredSVC,
     RobustLinearSVC,
@@ -330,23 +327,6 @@ def test_a_fit_that_fails_leaves_the_one_before(data):
     model.set_params(truefeatures="passthrough").fit(np.nan_to_num(X), y)
     assert model.denoised_ is None
     assert model.predict(np.nan_to_num(X)).shape == y.shape
-
-
-@pytest.mark.parametrize(
-    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_file]
-)
-def test_stored_models_come_back_whole(data, send):
-    X, E, y = data
-    model = MeasuredSVC(n_components=1, probability=True).fit(X, y, X_err=E)
-    back = send(model)
-    np.testing.assert_array_equal(back.predict_proba(X, E), model.predict_proba(X, E))
-    for name in ("chance", "remeasure"):
-        there, here = (getattr(m.verdict(X, E), name) for m in (back, model))
-        np.testing.assert_array_equal(there, here)
-    np.testing.assert_array_equal(
-        back.pipeline_.certified_radius(X, E), model.pipeline_.certified_radius(X, E)
-    )
-    assert clone(model).get_params() == model.get_params()
 
 
 def test_onnx_is_refused_in_a_sentence(data):

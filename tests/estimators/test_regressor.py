@@ -1,18 +1,12 @@
 """`RobustLinearRegressor` and its search: scikit-learn's conventions, units, ranges."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.linear_model import HuberRegressor, QuantileRegressor
 from sklearn.metrics import make_scorer, mean_pinball_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from wideberth import (
@@ -61,14 +55,6 @@ def test_another_unit_of_y_changes_the_unit_of_the_answer(unit):
     np.testing.assert_allclose(other.predict(X) / unit, one.predict(X), rtol=1e-4)
 
 
-def test_little_regularisation_gives_scikit_learns_quantiles():
-    for tau in (0.2, 0.5, 0.9):
-        theirs = QuantileRegressor(quantile=tau, alpha=0.0).fit(X, T)
-        ours = RobustLinearRegressor(tau, C=1e4, tol=1e-8).fit(X, T)
-        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-2)
-        assert ours.score(X, T) == pytest.approx(theirs.score(X, T), abs=1e-2)
-
-
 def test_a_weight_counts_as_that_many_rows():
     weights = 1 + 4 * (T.mean() < T)
     one = RobustLinearRegressor(0.3, radius=0.1, tol=1e-9)
@@ -94,17 +80,6 @@ def test_quantiles_move_with_the_data(tau):
     A = np.random.default_rng(2).normal(size=(4, 4))
     other = RobustLinearRegressor(tau, **given).fit(X @ A, T)
     np.testing.assert_allclose(A @ other.coef_, one.coef_, atol=2e-2)
-
-
-@pytest.mark.parametrize("tau", [0.2, 0.5, 0.8])
-def test_quantiles_of_scatter_that_is_skewed_are_found(tau):
-    draw = np.random.default_rng(3)
-    Z = np.column_stack([np.abs(draw.normal(size=2000)), -draw.integers(2, size=2000)])
-    expected = Z @ [0.5, -2.0] + 1.23  # of exponential scatter, by its scale
-    y = draw.exponential(-expected / np.log(1 - tau))
-    model = RobustLinearRegressor(tau, C=1e3).fit(Z, y)
-    assert np.mean(y < model.predict(Z)) == pytest.approx(tau, abs=0.01)
-    assert np.median(np.abs(model.predict(Z) / expected - 1)) < 0.15
 
 
 @pytest.mark.parametrize("noise", ["l2", "linf", "l1", np.arange(4.0), Box(np.ones(4))])
@@ -155,27 +130,10 @@ def test_radii_per_sample_are_given_to_fit_and_asked_for_later():
     np.testing.assert_allclose(high - low, 2 * radii * np.linalg.norm(model.coef_))
 
 
-def test_weights_sparse_rows_frames_and_chunks_give_the_same_model():
-    fine = {"radius": 0.1, "tol": 1e-8}
-    one = RobustLinearRegressor(**fine).fit(X, T)
-    twice = np.repeat(X, 2, 0), np.repeat(T, 2)
-    off = np.tile([1.0, 0.0], 200)
-    others = [
-        RobustLinearRegressor(**fine).fit(sp.csr_array(X), T),
-        RobustLinearRegressor(**fine).fit(*twice, off),
-        RobustLinearRegressor(**fine).fit(pd.DataFrame(X, columns=list("abcd")), T),
-        RobustLinearRegressor(**fine).fit(
-            lambda: ((X[k : k + 50], T[k : k + 50]) for k in range(0, 200, 50))
-        ),
-        pickle.loads(pickle.dumps(one)),
-        clone(one).fit(X, T),
-    ]
-    for other in others:
-        np.testing.assert_allclose(other.coef_, one.coef_, atol=1e-4)
-        assert other.intercept_ == pytest.approx(one.intercept_, abs=1e-3)
-    assert others[2].feature_names_in_.tolist() == list("abcd")
-    parts = others[3].predict(lambda: (X[k : k + 50] for k in range(0, 200, 50)))
-    np.testing.assert_allclose(parts, others[3].predict(X))
+def test_rows_in_chunks_are_predicted():
+    model = RobustLinearRegressor(radius=0.1).fit(X, T)
+    parts = model.predict(lambda: (X[k : k + 50] for k in range(0, 200, 50)))
+    np.testing.assert_allclose(parts, model.predict(X))
 
 
 def test_the_search_scores_as_a_grid_search_does():
@@ -249,24 +207,6 @@ def test_a_quantile_between_two_values_is_the_one_of_the_flatter_line(tau, slope
     model = RobustLinearRegressor(tau, C=1e3, radius=0, tol=1e-8)
     model.fit([[0.0], [1.0], [1.0]], [1.0, 2.0, 11.0])
     assert model.predict([[0.0], [1.0]]) == pytest.approx([1.0, 1.0 + slope], abs=1e-3)
-
-
-def test_medians_are_nearly_what_huber_finds_with_a_narrow_middle():
-    huber = HuberRegressor(epsilon=1 + 1e-4, alpha=1e-4, max_iter=1000).fit(X, T)
-    model = RobustLinearRegressor(C=100.0, radius=0).fit(X, T)
-    assert model.coef_ == pytest.approx(huber.coef_, abs=0.1)
-    assert model.intercept_ == pytest.approx(huber.intercept_, abs=0.1)
-
-
-@pytest.mark.parametrize("C", [0.01, 1.0])
-def test_linear_svr_without_a_tube_is_the_same_model(C):
-    theirs = LinearSVR(epsilon=0, C=C, tol=1e-8, max_iter=10**6).fit(X, T)
-    scale = np.abs(T - np.median(T)).mean()
-    model = RobustLinearRegressor(
-        C=2 * C / scale, radius=0, tol=1e-10, solver_options={"intercept_penalty": 1}
-    ).fit(X, T)
-    assert model.coef_ == pytest.approx(theirs.coef_, abs=1e-3)
-    assert model.intercept_ == pytest.approx(theirs.intercept_[0], abs=1e-3)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200, 1e307])

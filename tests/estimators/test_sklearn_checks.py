@@ -15,10 +15,8 @@ from wideberth import RobustKernelSVC, RobustLinearSVC, RobustLinearSVCCV
         RobustLinearSVC(
             solver_options={"intercept_penalty": 1.0}, class_weight="balanced", n_jobs=2
         ),
-        RobustLinearSVC(C=10.0, solver_options={"screening": None}),
         RobustLinearSVC(noise="linf", norm_penalty=0.01, tol=1e-12),
         RobustLinearSVCCV(Cs=[0.1, 1.0], radii=[0.0, 0.05], cv=2, tol=1e-12),
-        RobustKernelSVC(),
         RobustKernelSVC(radius=0.05, tol=1e-14, class_weight="balanced", n_jobs=2),
     ]
 )

@@ -157,28 +157,3 @@ def test_a_sample_is_drawn_evenly_and_the_same_on_every_road(rows, tmp_path):
     assert len(open_data(parts).sample(10**6)["y"]) == 6000
     with pytest.raises(ValueError, match="size=0"):
         open_data(parts).sample(0)
-
-
-@pytest.mark.parametrize("given", ["number", "Dask", "column"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_robust_scores_of_chunks_take_radii_of_rows(rows, tmp_path, given, weighted):
-    X, y = rows
-    rng = np.random.default_rng(1)
-    radius, weight = rng.uniform(0, 1, size=300), rng.exponential(size=300)
-    radius = 0.3 if given == "number" else radius
-    frame = pd.DataFrame(X, columns=NAMES)
-    model = RobustLinearSVC(radius=0.1).fit(X if given == "Dask" else frame, y)
-    own = {"radius": radius} | ({"sample_weight": weight} if weighted else {})
-    expected = model.robust_score(X if given == "Dask" else frame, y, **own)
-    if given == "Dask":
-        own = {name: da.from_array(value, chunks=100) for name, value in own.items()}
-        table = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
-        found = model.robust_score(*table, **own)
-    else:
-        path = tmp_path / "a.parquet"
-        frame.assign(label=y, c=weight, rho=radius).to_parquet(path, row_group_size=100)
-        own = {"radius": 0.3 if given == "number" else "rho"}
-        own |= {"sample_weight": "c"} if weighted else {}
-        found = model.robust_score(path, "label", **own)
-    assert found == pytest.approx(expected)
-    assert 0.05 < found < 0.95

@@ -344,7 +344,7 @@ def test_correlated_errors_that_are_not_are_the_same():
 # -- a good citizen --------------------------------------------------------------------
 
 
-@parametrize_with_checks([TrueFeatures(), TrueFeatures(1)])
+@parametrize_with_checks([TrueFeatures()])
 def test_scikit_learn_finds_nothing_to_object(estimator, check):
     check(estimator)
 

@@ -1,5 +1,4 @@
 import itertools
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -291,27 +290,6 @@ def test_rules_that_cannot_be_followed_are_named():
             fill(errors, rule, np.ones((2, 2)))
     with pytest.raises(ValueError, match="X"):
         fill(errors, 0.1, np.ones((3, 2)))
-
-
-def test_random_problems_are_solved_whatever_their_sets():
-    rng = np.random.default_rng(17)
-    for seed in range(30):
-        X, y, options = make_arguments(
-            seed,
-            n=int(rng.integers(2, 40)),
-            d=int(rng.integers(1, 6)),
-            form=FORMS[seed % len(FORMS)],
-            spread=str(rng.choice(["even", "decades", "some zero", "rows zero"])),
-            size=float(rng.choice([0.01, 0.3, 3.0])),
-        )
-        options |= intercept_options(INTERCEPTS[seed % 3])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", wideberth.NullModelWarning)
-            found = solve(X, y, C=10 ** rng.uniform(-3, 3), tol=1e-7, **options)
-        assert found.converged
-        options["intercept"] = INTERCEPTS[seed % 3]
-        del options["fit_intercept"], options["intercept_penalty"]
-        assert not Problem.from_data(X, y, **options).noise.proportional
 
 
 def test_steps_of_newton_solve_their_equations():

@@ -191,13 +191,6 @@ def test_a_callback_hears_of_points_with_the_cost_of_what_is_left_out():
     assert len(stopped.trace) < len(found.trace)
 
 
-@pytest.mark.parametrize("ramp", [0.1, 1, "x", True, np.nan, [-1.0]])
-def test_ramps_that_are_none_are_refused(ramp):
-    X, y, _ = wrong_labels(0)
-    with pytest.raises(ValueError, match=r"ramp=.* must be None .* or a number ≤ 0"):
-        solve(X, y, ramp=ramp)
-
-
 @pytest.mark.parametrize("starts", [0, 4, 1.5, True, "hinge"])
 def test_starts_that_are_none_are_refused(starts):
     X, y, _ = wrong_labels(0)

@@ -204,27 +204,6 @@ def test_a_callback_can_stop_the_work():
     assert control.exhausted()
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"solver": "sgd"}, "solver='sgd'"),
-        ({"screening": "ball"}, "screening='ball'"),
-        ({"tol": 0.0}, "tol=0.0"),
-        ({"max_iter": 0}, "max_iter=0"),
-        ({"max_seconds": -1}, "max_seconds=-1"),
-        ({"init": 3}, "init=3 must be"),
-        ({"init": (np.zeros(2), 0.0, None)}, r"w of init .* received shape \(2,\)"),
-        (
-            {"fit_intercept": False, "intercept_penalty": 1.0},
-            "needs fit_intercept=True",
-        ),
-    ],
-)
-def test_bad_arguments_are_named(change, said):
-    with pytest.raises(ValueError, match=said):
-        solve(**arguments(make_problem(0)) | change)
-
-
 def test_rows_settled_wrongly_cannot_make_an_unbalanced_dual_point():
     # Few weights, small C: the first working set folds more of one class than the
     # free rows of the other can balance. D of such α says nothing.

@@ -233,7 +233,7 @@ _KINDS: dict[str, _Kind] = {
     ),
     "MeasuredSVC": _estimator(
         MeasuredSVC,
-        "classes_ C_ radius_ cv_scores_ calibration_ pipeline_ coef_ intercept_ "
+        "classes_ C_ gamma_ radius_ cv_scores_ calibration_ pipeline_ coef_ intercept_ "
         "n_iter_ _measured",
     ),
     "RobustLinearRegressor": _estimator(
