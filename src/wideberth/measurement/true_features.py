@@ -397,13 +397,14 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         part = self._read(X, X_err, reset=True)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        if y is not None and len(column_or_1d(y)) != len(part):
+        y = None if y is None else column_or_1d(y)
+        if y is not None and len(y) != len(part):
             raise ValueError(f"y has {len(y)} labels; X has {len(part)} rows.")
         if rows is None:
             rows = np.arange(len(part))
         if len(part) > _MOST_ROWS:
             rows = np.sort(np.random.default_rng(0).permutation(rows)[:_MOST_ROWS])
-            part, y = part[rows], None if y is None else np.asarray(y)[rows]
+            part, y = part[rows], None if y is None else y[rows]
         return part, self._labels(y), rows
 
     def _names(self):
