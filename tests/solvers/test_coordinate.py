@@ -9,7 +9,6 @@ from wideberth.problem import Problem
 from wideberth.solvers import sweeps
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.conic import solve_conic
-from wideberth.solvers.newton import Newton
 from wideberth.solvers.sweeps import Coordinate, SweepsFirst
 from wideberth_paper.reference import ideal_partition
 
@@ -62,14 +61,6 @@ def test_agrees_with_the_oracle(problem):
     assert found.dual.value >= oracle.dual - 1e-7 * scale
 
 
-@given(problems(shapes=("l2",), log_C=(-3, 3), max_n=200, max_d=80))
-@settings(max_examples=40)
-def test_agrees_with_newton(problem):
-    found, _ = run(problem, 1e-8)
-    other = Newton().run(problem, Control(1e-8))
-    assert found.point.value == pytest.approx(other.point.value, rel=1e-7)
-
-
 def test_storage_does_not_change_the_answer():
     problem = text_problem(n=200, d=300, radius=0.2)
     X, y = problem.rows.X, problem.y
@@ -116,7 +107,7 @@ def test_storage_does_not_change_the_answer():
 
 @pytest.mark.parametrize("intercept", [None, 0.0])
 def test_screening_fires_and_is_right(intercept):
-    problem = text_problem(n=6000, d=3000, C=0.1, radius=0.1, intercept=intercept)
+    problem = text_problem(n=4000, d=2000, C=0.1, radius=0.1, intercept=intercept)
     found, control = run(problem, 1e-9)
     unscreened, _ = run(problem, 1e-9, region=None)
     assert control.trace[-1]["free"] < 0.5 * problem.n
@@ -241,20 +232,3 @@ def test_a_tiny_table_that_sweeps_do_not_solve_goes_to_newton():
     found, control = run(Problem.from_data(X, y, C=1e12))
     assert found.status == "solved"
     assert control.steps < control.max_iter
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_rows_inside_their_bounds_balance_the_classes_at_a_square_of_the_cost(seed):
-    problem = make_problem(n=60, d=5, C=0.3, intercept=0.0, separation=0.5, seed=seed)
-    known = solve_conic(problem)
-    inside = (known.alpha > 1e-3) & (known.alpha < problem.weights - 1e-3)
-    best, lost = known.certificate.dual, []
-    for share in (0.1, 0.01):
-        alpha = np.where(inside, known.alpha, np.round(known.alpha / 0.3) * 0.3)
-        alpha[np.flatnonzero(inside)[0]] *= 1 - share
-        balanced = sweeps._balanced(problem, alpha, float(alpha @ problem.y))
-        assert abs(balanced @ problem.y) <= 1e-12 < abs(alpha @ problem.y)
-        assert np.all((balanced >= 0) & (balanced <= problem.weights))
-        assert np.array_equal(balanced[~inside], alpha[~inside])
-        lost.append(best - problem.dual_at(balanced).value)
-    assert lost[1] <= lost[0] / 15 + 1e-7 * best  # a tenth, were it linear

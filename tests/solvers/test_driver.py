@@ -6,40 +6,15 @@ import pytest
 from problems import make_problem
 from wideberth import solve
 from wideberth.problem import Problem
-from wideberth.screening import Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Batches, FirstPass, Gather, part_of
 from wideberth.solvers.driver import Driver, solve_in_memory
-from wideberth.solvers.shrinking import Shrinking, fix_far_rows
 
 
 def far_off(n=20_000):
     """A problem, and a start whose first working set has too few of its rows."""
     problem = make_problem(6, n=n, d=4, C=10.0, separation=0.2)
     return problem, problem.at(np.full(4, 0.05))
-
-
-# -- shrinking -------------------------------------------------------------------------
-
-
-def test_the_last_fork_with_all_wrong_rows_is_gone_back_to():
-    problem = make_problem(0, n=40, d=3)
-    whole = Reduction.of(problem)
-    slack = np.linspace(-1.0, 1.0, 40)
-    some = whole.shrink(fix_far_rows(np.arange(40) < 30, slack))
-    few = some.shrink(fix_far_rows(np.arange(30) < 10, slack[:30]))
-    none = np.zeros(40, dtype=bool)
-    run = Shrinking(problem, problem, np.arange(40), Control(), 1e-6, none)
-    for wrong, expected, left in ((25, "some", 1), (35, "whole", 0), (5, "few", 2)):
-        run.forks = [(whole, "whole"), (some, "some"), (few, "few")]
-        assert run._last_with(np.arange(40) == wrong)[1] == expected
-        assert len(run.forks) == left
-    run.forks = [(whole, "whole"), (some, "some"), (few, "few")]
-    assert run._last_with(np.isin(np.arange(40), (5, 25)))[1] == "some"
-    run.forks = [(some, "some")]
-    assert run._last_with(np.arange(40) == 35) is None
-    run.forks = [(some, "some")]
-    assert run._last_with(none) is None
 
 
 # -- gathering -------------------------------------------------------------------------

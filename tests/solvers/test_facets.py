@@ -146,24 +146,6 @@ def test_a_thin_factor_solves_what_a_dense_one_solves(border):
     np.testing.assert_allclose(x, dense.solve(right), rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("unit", [1e-30, 1e-8, 1e8, 1e30])
-def test_free_entries_may_have_units_of_their_own(unit):
-    rng = np.random.default_rng(15)
-    K, right, units = rng.normal(size=(6, 22)), rng.normal(size=22), np.ones(22)
-    units[20] = unit
-    diagonal = np.append(np.ones(20), np.zeros(2))
-    even = ThinFactor.of(Curvature.of(diagonal, K), 2).solve(right)
-    found = ThinFactor.of(Curvature.of(diagonal, K * units), 2).solve(right * units)
-    np.testing.assert_allclose(found * units, even, rtol=1e-9)
-
-
-def test_a_thin_factor_of_a_free_entry_that_no_row_touches_is_none():
-    K = np.random.default_rng(12).normal(size=(3, 8))
-    K[:, 7] = 0.0
-    diagonal = np.append(np.ones(7), 0.0)
-    assert ThinFactor.of(Curvature.of(diagonal, K), 1) is None
-
-
 def test_curvatures_with_signs_are_solved_with():
     """diag + squares − squares, by the smaller system."""
     rng = np.random.default_rng(16)

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from polyhedral import INTERCEPTS, assert_same, intercept_options, make_arguments
 from wideberth import Box, path, solve
 from wideberth.problem import Problem
-from wideberth.problem.limits import FEW_FEATURES
 from wideberth.solvers.base import Control
 from wideberth.solvers.columns import ColumnRounds, FewColumns
 
@@ -125,16 +124,6 @@ def test_whatever_columns_come_first_the_last_are_right(first):
     best = FewColumns().solve(problem, Control(1e-8, 1000, np.inf))
     assert found.certificate.proves(1e-8)
     assert found.point.value == pytest.approx(best.point.value, rel=1e-7)
-
-
-def test_wanted_columns_are_those_that_cost_most():
-    rounds, problem = rounds_of(8, norm_penalty=0.0, radius=0.0)
-    dual = problem.dual_at(problem.weights)
-    new = rounds._wanted(dual, np.arange(10))
-    assert new.size == FEW_FEATURES
-    assert not np.isin(new, np.arange(10)).any()
-    rest = np.setdiff1d(np.arange(10, 400), new)
-    assert np.abs(dual.w[new]).min() >= np.abs(dual.w[rest]).max()
 
 
 # -- paths -----------------------------------------------------------------------------

@@ -51,21 +51,6 @@ def test_steps_keep_the_equations_that_are_linear(barrier, noise):
 
 
 @pytest.mark.parametrize("barrier", BARRIERS)
-def test_a_predictor_solves_the_linear_form_of_its_pairs(barrier):
-    """From (a + da)(q + dq) ≈ aq + a·dq + q·da = 0, and p + dp − (q + dq) = u + du."""
-    engine = under_way(barrier, "l2", 1)
-    dx, rate, lifts = predicted(engine)
-    error = engine.dual_slack * lifts
-    d_slack, d_multiplier = engine.dual_slack * rate, -engine.multiplier * (1 + rate)
-    np.testing.assert_allclose(d_slack[0], -d_slack[1], atol=1e-12)
-    np.testing.assert_allclose(error, -d_slack * d_multiplier, atol=1e-12)
-    multiplier = engine.multiplier + d_multiplier
-    slack = engine.slack - engine.block.rows.products(dx)
-    scale = np.abs(engine.multiplier).max()
-    np.testing.assert_allclose(multiplier[0] - multiplier[1], slack, atol=1e-9 * scale)
-
-
-@pytest.mark.parametrize("barrier", BARRIERS)
 @pytest.mark.parametrize("radius", [0.0, 0.1])
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])
 def test_mu_after_a_predictor_is_told_without_taking_it(barrier, radius, steps):

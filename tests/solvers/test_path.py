@@ -15,17 +15,11 @@ from problems import INTERCEPTS, make_problem, problems
 from safety import Reference
 from wideberth import NullModelWarning, critical_radius, path, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
-from wideberth.problem import Pair
 from wideberth.problem.changes import Presolved, build_problem
 from wideberth.problem.statement import Statement
 from wideberth.solvers.base import Control
 from wideberth.solvers.newton import Newton
 from wideberth.solvers.paths import Sequence
-from wideberth.solvers.starts import (
-    best_multiple,
-    carry_scaled,
-    lowest_between,
-)
 
 TOL = 1e-6
 
@@ -215,20 +209,6 @@ def test_null_models_are_flagged_and_reported_once(cancer):
 # -- sequential screening ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_a_carried_gap_is_known_without_a_look_at_the_rows(intercept):
-    problem = make_problem(3, n=80, C=0.3, radius=0.2, intercept=intercept)
-    found = solve(
-        C=1.0, radius=problem.radii, tol=1e-2, quiet=True, **arguments(problem)
-    )
-    last = Pair(problem.at(found.w, found.b), problem.dual_at(found.alpha))
-    for ratio in (1.0, 1.3, 0.7):
-        there = problem.with_weights(ratio * problem.weights)
-        scale, told = best_multiple(problem, last, ratio)
-        moved = carry_scaled(there, last, scale).pair
-        assert told == pytest.approx(moved.gap / moved.point.value, rel=1e-9, abs=1e-12)
-
-
 @pytest.mark.parametrize("solver", ["newton", "coordinate"])
 def test_solutions_that_serve_the_next_point_too_are_handed_on_unsolved(solver):
     problem = make_problem(4, n=300, d=5, C=1.0)
@@ -240,32 +220,6 @@ def test_solutions_that_serve_the_next_point_too_are_handed_on_unsolved(solver):
 
 
 # -- predictions -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("radius", [0.0, 0.2])
-def test_a_path_starts_at_the_lowest_point_between_its_predictions(radius, intercept):
-    rng = np.random.default_rng(0)
-    for seed in range(5):
-        C = (1.0, 1e-3)[seed % 2]
-        problem = make_problem(seed, n=100, C=C, radius=radius, intercept=intercept)
-        best = solve(C=1.0, radius=problem.radii, quiet=True, **arguments(problem))
-        away = rng.normal(size=best.w.size)
-        for shares in ((0.3, -0.7), (0.5, 2.0), (-0.5, -0.1)):
-            ends = [problem.at(best.w + s * away, best.b + s) for s in shares]
-            found = lowest_between(problem, ends)
-            ways = np.linspace(0, 1, 201)
-            line = [
-                problem.at(
-                    ends[0].w + t * (ends[1].w - ends[0].w),
-                    ends[0].b + t * (ends[1].b - ends[0].b),
-                ).value
-                for t in ways
-            ]
-            lowest = min(line)
-            assert found.value <= min(end.value for end in ends) * (1 + 1e-12)
-            share = 0.1 if radius else 0.01  # noise bends the way
-            assert found.value - lowest <= share * (max(line) - lowest) + 1e-12
 
 
 class Carried(Newton):

@@ -131,15 +131,6 @@ def test_a_start_may_be_given_and_stays_where_it_is():
     assert np.all(np.diff(far.descent.objectives) <= 0)
 
 
-@pytest.mark.parametrize("solver", ["newton", "coordinate", "conic"])
-def test_every_solver_descends(solver):
-    X, y, _ = wrong_labels(6, share=0.1, separation=3.0)
-    found = solve(X, y, ramp=-1.0, radius=0.1, solver=solver, tol=1e-7)
-    expected = solve(X, y, ramp=-1.0, radius=0.1, tol=1e-7)
-    assert found.primal == pytest.approx(expected.primal, rel=1e-6)
-    assert found.solver == solver
-
-
 def test_sparse_rows_and_columns_descend():
     X, y, _ = wrong_labels(7, n=60, d=200)
     X[np.abs(X) < 1] = 0.0

@@ -7,10 +7,8 @@ import scipy.sparse as sp
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
 from wideberth.solvers import newton as newton_solver
-from wideberth.solvers.algebra import Factor
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.driver import solve_in_memory
-from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import Newton, smoothing_pays
 from wideberth.solvers.smoothed import Smoothed, solve_smoothed
 
@@ -110,13 +108,6 @@ def test_derivatives_are_those_of_the_smoothed_objective(
     np.testing.assert_allclose(solved, np.eye(v.size), atol=1e-7)
 
 
-def test_complementarity_is_at_most_a_sixteenth_of_the_width():
-    search = at_some_point(problem_of(n=2000), width=2.5)
-    inside = (search.share > 0) & (search.share < 1)
-    assert search.complementarity > 0
-    assert search.complementarity <= search.width / 16 * search.c[inside].sum()
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
@@ -134,83 +125,6 @@ def test_answers_are_those_of_the_interior_point_method(sparse, noise, intercept
         np.testing.assert_array_equal(found.point.margins, afresh)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-def test_conjugate_gradients_make_the_step_of_all_rows(noise):
-    problem = problem_of(noise, 0.0, n=9000, d=150)
-    search = at_some_point(problem, width=2.0)
-    inside = np.flatnonzero((search.share > 0) & (search.share < 1))
-    chosen, weights = search._sample(inside)
-    assert chosen.size < 0.3 * inside.size
-    assert abs(weights.sum() / search.c[inside].sum() - 1) < 0.2
-    whole = search._factor(search._gram(inside, search.c[inside]))
-    exact = whole.solve(-search.gradient)
-    found = search._solve(inside, search._factor(search._gram(chosen, weights)))
-    error, size = found - exact, float(-search.gradient @ exact)
-    curved = float(error @ search._curvature_of(inside)(error))
-    assert curved <= 0.1 * size
-    assert search._step() == pytest.approx(0.5 * size, rel=0.05)
-
-
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
-def test_the_linear_model_of_a_step_has_its_w(noise, intercept):
-    """Near a minimum, where no row leaves the band and noise is about linear."""
-    problem = problem_of(noise, intercept, n=600, d=7)
-    search = at_some_point(problem, width=3.0)
-
-    def next_step():
-        inside = np.flatnonzero((search.share > 0) & (search.share < 1))
-        gram = search._gram(inside, search.c[inside])
-        step = search._factor(gram).solve(-search.gradient)
-        return step[:7], float(step[7]) if step.size > 7 else 0.0, step
-
-    for _ in range(8):
-        dw, db, _ = next_step()
-        search.point = problem.at(search.point.w + dw, search.point.b + db)
-        search._weigh()
-        search._differentiate()
-    off = 1e-5 * np.eye(7)[2]
-    search.point = problem.at(search.point.w + off, search.point.b)
-    search._weigh()
-    search._differentiate()
-    dw, db, step = next_step()
-    dual = problem.dual_at(search._model(step, problem.rows.margins(dw)))
-    before = problem.dual_at(search.alpha)
-    w = search.point.w + dw
-    assert np.linalg.norm(dual.w - w) <= 0.01 * np.linalg.norm(before.w - w)
-    if intercept:
-        b = search.point.b + db
-        assert abs(dual.b - b) <= 0.01 * abs(before.b - b)
-
-
-def test_a_gram_matrix_serves_on_while_the_band_stays(monkeypatch):
-    problem = problem_of("ball", n=9000, d=150)
-    search, sizes = at_some_point(problem, width=4.0), []
-    gram = Smoothed._gram
-    monkeypatch.setattr(
-        Smoothed,
-        "_gram",
-        lambda self, rows, weights: (
-            sizes.append(rows.size) or gram(self, rows, weights)
-        ),
-    )
-
-    def step():
-        search._weigh()
-        search._differentiate()
-        return search._step()
-
-    step()
-    size = search.sampled[2]
-    first, second = step(), step()
-    assert len(sizes) == 1
-    assert second < 0.2 * first
-    for changed in ((3.0, size), (search.width, 5 * size), (search.width, size // 5)):
-        made, search.sampled = len(sizes), (search.sampled[0], *changed)
-        step()
-        assert len(sizes) == made + 1  # for another width, or another band
-
-
 @pytest.mark.parametrize("radius", [0.0, 0.1])
 def test_a_line_search_ends_below_its_start(radius):
     """A slope that is little beside the first one may be far beyond the minimum."""
@@ -222,28 +136,6 @@ def test_a_line_search_ends_below_its_start(radius):
     start = search.point.value
     assert search._move(np.array([100.0, 0.0, 0.0]))
     assert search.point.value < 0.5 * start
-
-
-def test_the_residual_of_a_step_is_short_where_the_tolerance_is_in_reach():
-    problem = problem_of(n=400, d=7)
-    search = at_some_point(problem)
-    search.control = seeded(2 * search.complementarity / search.point.value)
-    inside = np.flatnonzero((search.share > 0) & (search.share < 1))
-    rough = Factor.of(1e6 * np.eye(7))  # a norm that forgives much
-    residual = search.gradient + search._curvature_of(inside)(
-        search._solve(inside, rough)
-    )
-    whole = search.control.tol * search.point.value
-    assert 0.5 * residual @ residual <= 0.1 * whole
-
-
-def test_a_band_is_the_last_where_complementarity_meets_the_tolerance():
-    """Few rows go on from a wider band only where narrower ones are still to come."""
-    for tol, narrower in ((0.5, False), (1e-9, True)):
-        search = Smoothed(problem_of(n=9000, d=150), seeded(tol))
-        before = search.width
-        assert search._narrow() is narrower
-        assert search.width <= before
 
 
 def test_separable_data_of_large_weight_is_solved():
@@ -277,23 +169,6 @@ def test_much_noise_has_a_way_down_from_the_kink_at_zero(radius):
     found = search.run()
     assert found is not None
     assert found.certificate.proves(1e-2)
-
-
-def test_working_sets_keep_their_rows(monkeypatch):
-    """Moves from a point that is nearly right are so small that all rows seem settled.
-
-    Those left behind then were needed, and a search from nothing followed.
-    """
-    problem, sizes, step = problem_of(n=4000, d=70), [], InteriorPoint.step
-
-    def watched(engine):
-        sizes.append(engine.problem.n)
-        return step(engine)
-
-    monkeypatch.setattr(InteriorPoint, "step", watched)
-    assert solve_smoothed(problem, seeded(1e-6)).meets(1e-6)
-    assert len(sizes) > 2
-    assert len(set(sizes)) == 1
 
 
 def test_where_steps_are_over_the_best_points_come_back():
