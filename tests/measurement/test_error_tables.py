@@ -68,13 +68,6 @@ def test_moderated_errors_are_those_of_smyth(seed):
         np.testing.assert_allclose(errors[:, j] ** 2, smyth(readings), rtol=1e-6)
 
 
-def test_one_scatter_is_that_of_all():
-    data = [[[1.0], [3.0]], [[2.0]], [[5.0], [5.0], [5.0]]]
-    _, errors = from_replicates(data)
-    variance = 2.0 / (1 + 2)  # of both objects that were read twice
-    np.testing.assert_allclose(errors[:, 0] ** 2, variance / np.array([2, 1, 3]))
-
-
 def test_one_reading_and_gaps_are_welcome():
     _, data = readings(30, 3, 1.0)
     rows = [*data]

@@ -15,7 +15,7 @@ from wideberth.measurement.fitting import (
     moments,
     thinned,
 )
-from wideberth.measurement.goodness import _heavy, _lumpy, lacks
+from wideberth.measurement.goodness import _heavy, _lumpy
 from wideberth.measurement.population import Measurements, Population, Prior
 
 
@@ -125,20 +125,6 @@ def test_lumps_are_a_distance_beyond_chance_and_beyond_a_tenth(n, limit):
             assert _lumpy(np.random.default_rng(0).permutation(u)) == lumpy
     assert not _lumpy(even)
     assert not _lumpy(np.empty(0))
-
-
-def test_what_is_lacking_is_said_by_name():
-    names = list("abcdefgh")
-    assert lacks({"lumps": [], "tails": []}, names) == ""
-    assert lacks({"lumps": [2], "tails": []}, names) == (
-        "several lumps or a skew in column c"
-    )
-    found = lacks({"lumps": [-1], "tails": [-1, *range(7)]}, names)
-    assert found == (
-        "several lumps or a skew in whole rows; heavy tails in columns a, b, c, d, e "
-        "and 2 more, and in whole rows"
-    )
-    assert lacks({"lumps": [0, 1, 2, 3, 4], "tails": []}, names).endswith("c, d, e")
 
 
 def test_behind_a_mixing_step_no_cell_is_a_raw_feature():

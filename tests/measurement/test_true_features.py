@@ -96,25 +96,6 @@ def test_posteriors_are_those_of_the_textbook(K, correlated):
         assert likelihood == pytest.approx(density, abs=1e-9)
 
 
-def test_a_posterior_is_what_samples_that_look_alike_truly_were():
-    rng = np.random.default_rng(0)
-    population = random_population(2, 2, seed=3)
-    k = rng.choice(2, size=400_000, p=population.shares)
-    factors = np.linalg.cholesky(population.covariances)
-    true = population.means[k] + np.einsum(
-        "nij,nj->ni", factors[k], rng.normal(size=(len(k), 2))
-    )
-    e, x = np.array([0.7, 1.5]), np.array([0.3, -0.4])
-    weights = np.exp(-0.5 * (((x - true) / e) ** 2).sum(axis=1))  # of each truth
-    found = posterior_of(population, measurements(x[None], e[None]))
-    mean = np.average(true, axis=0, weights=weights)
-    np.testing.assert_allclose(found.mean[0], mean, atol=0.02)
-    spread = np.cov(true.T, aweights=weights)
-    np.testing.assert_allclose(found.covariance[0], spread, atol=0.03)
-    share = np.average(k, weights=weights)
-    np.testing.assert_allclose(found.responsibilities[0, 1], share, atol=0.01)
-
-
 @pytest.mark.parametrize("e", [1e-12, 1e-6, 1.0, 1e6, 1e12])
 def test_errors_of_any_size_lose_no_digits(e):
     spread = np.array([[1.0, 0.6], [0.6, 2.0]])
@@ -280,22 +261,6 @@ def test_exact_cells_stay_and_rows_without_any_get_the_mean():
     empty = model.posterior(np.full((1, 4), np.nan), np.nan * np.ones((1, 4)))
     np.testing.assert_allclose(empty.mean[0], model.weights_ @ model.means_)
     np.testing.assert_allclose(empty.responsibilities[0], model.weights_)
-
-
-def test_singular_populations_are_no_trouble():
-    true, X, errors, _ = simulated(missing=0.3)
-    X = np.column_stack([X, X[:, 0], np.full(len(X), 7.0)])  # a copy, and a constant
-    errors = np.column_stack([errors, np.zeros(len(X)), np.zeros(len(X))])
-    errors[:, 0] = 0
-    X[5, 5] = np.nan
-    X[np.isnan(X[:, 0]), 4] = true[np.isnan(X[:, 0]), 0]
-    for nu in (0.0, 1.0, "auto"):
-        found = TrueFeatures(shrinkage=nu).fit_transform(X, X_err=errors)
-        assert np.isfinite(found).all()
-        assert found[5, 5] == 7.0
-    wide = np.random.default_rng(0).normal(size=(10, 40))
-    wide[0, 0] = np.nan
-    assert np.isfinite(TrueFeatures().fit_transform(wide, X_err=0.1)).all()
 
 
 def test_a_cell_without_measurement_may_have_any_error():
