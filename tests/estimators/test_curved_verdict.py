@@ -222,12 +222,12 @@ def test_a_ring_needs_a_curve():
 
 def test_chance_margin_and_spread_are_those_of_drawing_true_features(fitted):
     model, X, E, _ = fitted
-    X, E = X[:30], E[:30]
+    X, E = X[:15], E[:15]
     found = model.verdict(X, X_err=E)
     scaler, features, machine = model.pipeline_
     post = features.posterior(scaler.transform(X), E / scaler.scale_)
     rng = np.random.default_rng(1)
-    at = np.arange(20_000)
+    at = np.arange(10_000)
     for i in range(len(X)):
         true = rng.multivariate_normal(post.mean[i], post.covariance[i], size=len(at))
         scores = machine.decision_function(true)

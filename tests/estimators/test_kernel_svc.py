@@ -1,13 +1,11 @@
 """`RobustKernelSVC`: the short spelling of a kernel step and a robust classifier."""
 
-import pickle
 from itertools import islice
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_moons
 from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -15,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from wideberth import (
-    Box,
     NullModelWarning,
     RobustKernelSVC,
     RobustLinearSVC,
@@ -87,19 +84,6 @@ def test_with_all_landmarks_and_no_noise_it_is_the_svm(moons):
     np.testing.assert_allclose(
         model.decision_function(X), svm.decision_function(X), atol=1e-3
     )
-
-
-@pytest.mark.parametrize("noise", ["l2", np.array([0.5, 1.0]), Box([0.5, 1.0])])
-def test_no_move_within_the_certified_radius_changes_a_class(moons, noise):
-    X, y = moons
-    model = RobustKernelSVC(10.0, 0.1, noise=noise, n_components=50).fit(X, y)
-    radii, found = model.certified_radius(X), model.predict(X)
-    assert np.median(radii) > 0.1
-    size = 0.999 * np.minimum(radii, 10.0)
-    moved = X + model.worst_case(X, found, radius=size)
-    np.testing.assert_array_equal(model.predict(moved), found)
-    moved = X + model.worst_case(X, found, radius=5 * size + 0.2)
-    assert np.mean(model.predict(moved) != found) > 0.5
 
 
 def test_error_bars_go_by_the_names_of_columns():
@@ -191,20 +175,6 @@ def test_radii_are_chosen_beside_error_bars(moons):
         model.fit(X, y, radius=0.1)
 
 
-@pytest.mark.filterwarnings("ignore::wideberth.NullModelWarning")
-def test_copies_and_searches_of_scikit_learn_take_it(moons):
-    X, y = moons
-    model = RobustKernelSVC(n_components=30)
-    grid = {"C": [0.1, 10.0], "gamma": ["scale", 5.0], "radius": [0.0, 0.05]}
-    search = GridSearchCV(model, grid, cv=3).fit(X, y)
-    assert search.best_score_ > 0.9
-    back = pickle.loads(pickle.dumps(search.best_estimator_))
-    assert np.array_equal(back.predict(X), search.predict(X))
-    assert clone(back).get_params() == back.get_params()
-    sure = CalibratedClassifierCV(model.set_params(C=10.0), cv=3).fit(X, y)
-    assert np.mean(sure.predict_proba(X)[np.arange(len(X)), y]) > 0.85
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -221,12 +191,6 @@ def test_copies_and_searches_of_scikit_learn_take_it(moons):
 def test_parameters_out_of_range_are_refused_by_name(moons, params, message):
     with pytest.raises(ValueError, match=message):
         RobustKernelSVC(**params).fit(*moons)
-
-
-def test_a_model_behind_a_kernel_has_no_weights_of_features(moons):
-    model = RobustKernelSVC(n_components=20).fit(*moons)
-    assert model.coef_.shape == (1, 20)
-    assert not hasattr(model, "support_features_")
 
 
 # -- data in chunks --------------------------------------------------------------------
@@ -314,17 +278,6 @@ def test_chunks_bring_errors_and_are_searched(table):
         clone(model).set_params(cv=3).fit(in_chunks(table))
 
 
-def test_dask_collections_train_and_answer(table):
-    da = pytest.importorskip("dask.array")
-    frame = table[1]
-    X, y = frame[NAMES].to_numpy(), (frame["label"] == "far").to_numpy()
-    model = RobustKernelSVC(radius=0.05, n_components=50, tol=1e-8)
-    rows = da.from_array(X, chunks=(300, 3))
-    one, other = clone(model).fit(X, y), clone(model).fit(rows, da.from_array(y, 300))
-    found = other.decision_function(rows).compute()
-    np.testing.assert_allclose(found, one.decision_function(X), atol=2e-3)
-
-
 def test_a_warning_has_no_radius_in_the_units_of_the_kernel(moons):
     for data in (moons, (lambda: iter([moons]),)):
         with pytest.warns(NullModelWarning, match=r"about y\. Choose a smaller radius"):
@@ -360,7 +313,7 @@ def test_rare_classes_are_drawn_and_weigh_what_they_are(monkeypatch, seed):
 
 def test_a_class_that_is_rare_among_many_rows_is_learned():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(40_000, 2))
+    X = rng.normal(size=(12_000, 2))
     y = np.zeros(len(X), dtype=int)
     X[:15], y[:15] = rng.normal(size=(15, 2)) * 0.1 + 6, 1
     model = RobustKernelSVC([1.0, 100.0], gamma=0.5).fit(X, y)

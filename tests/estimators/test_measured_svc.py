@@ -42,9 +42,9 @@ def data():
 
 def test_it_is_the_pipeline(data):
     X, E, y = data
-    short = quick().fit(X, y, X_err=E)
-    long = pipeline("auto", radius=0.0).fit(X, y, robustlinearsvc__X_err=E)
-    for method in ("decision_function", "predict"):
+    short = quick(n_components=1).fit(X, y, X_err=E)
+    long = pipeline(radius=0.0).fit(X, y, robustlinearsvc__X_err=E)
+    for method in ("decision_function", "predict", "certified_radius"):
         np.testing.assert_array_equal(
             getattr(short, method)(X, X_err=E), getattr(long, method)(X, X_err=E)
         )
@@ -416,28 +416,3 @@ def test_missing_values_lead_to_what_takes_them(data):
     infinite = np.where(np.isnan(X), np.inf, X)
     with pytest.raises(ValueError, match="infinity"):
         RobustLinearSVC().fit(infinite, y)
-
-
-def test_certified_radii_are_attained_and_never_passed(data):
-    """Against attack: random moves within the errors, and the worst one."""
-    X, E, y = data
-    model = quick(n_components=1).fit(X, y, X_err=E)
-    radius = model.certified_radius(X, X_err=E)
-    labels, rng = model.predict(X, X_err=E), np.random.default_rng(0)
-    there = np.where(np.isnan(X), 0.0, E)
-    for _ in range(50):
-        move = rng.normal(size=X.shape) * (there > 0)
-        move *= (0.999 * radius / np.linalg.norm(move, axis=1))[:, None] * there
-        np.testing.assert_array_equal(model.predict(X + move, X_err=E), labels)
-    # The gradient of the score by differences: it is linear in the measurements.
-    slope = np.zeros(X.shape)
-    values = model.decision_function(X, X_err=E)
-    for j in range(X.shape[1]):
-        step = np.where(np.arange(X.shape[1]) == j, 1.0, 0.0)
-        slope[:, j] = model.decision_function(X + step, X_err=E) - values
-    worst = -np.sign(values)[:, None] * there * slope
-    worst /= np.linalg.norm(worst, axis=1)[:, None]
-    for factor, same in ((0.999, True), (1.001, False)):
-        moved = X + factor * radius[:, None] * there * worst
-        assert ((model.predict(moved, X_err=E) == labels) == same).all()
-    assert np.isposinf(model.certified_radius(np.nan_to_num(X), X_err=0)).all()

@@ -180,12 +180,6 @@ def test_sizes_and_weights_of_samples_are_those_of_each_fold(noisy):
     np.testing.assert_allclose(search.coef_, final.coef_, atol=1e-6)
 
 
-def test_folds_in_parallel_change_nothing(noisy):
-    one = RobustLinearSVCCV(CS, RADII).fit(*noisy)
-    two = RobustLinearSVCCV(CS, RADII, n_jobs=2).fit(*noisy)
-    np.testing.assert_array_equal(one.scores_, two.scores_)
-
-
 def test_the_default_grid_is_that_of_a_path(cancer):
     X, y = cancer
     search = RobustLinearSVCCV(4, [0.1, 0.2], cv=2).fit(X, y)

@@ -1,9 +1,5 @@
-import doctest
-import inspect
-
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -156,20 +152,6 @@ def test_a_search_keeps_the_parameters_that_it_was_given():
     np.testing.assert_array_equal(search.scores_, again.scores_)
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_frames_pass_through(kind):
-    names = [f"c{j}" for j in range(13)]
-    frame = pd.DataFrame(X, columns=names)
-    frame = pl.from_pandas(frame) if kind == "polars" else frame
-    model = make_robust_pipeline(
-        StandardScaler(), RobustLinearSVC(radius=0.5, noise=TAU)
-    )
-    on_frame = clone(model).fit(frame, Y)
-    again = model.fit(X, Y)[-1].coef_  # columns lie otherwise: other roundings
-    np.testing.assert_allclose(on_frame[-1].coef_, again, rtol=1e-5)
-    assert on_frame.worst_case(frame, Y).shape == X.shape
-
-
 @pytest.mark.parametrize(
     "step", [StandardScaler(), make_pipeline(StandardScaler(), PCA())], ids=type
 )
@@ -275,8 +257,3 @@ def test_another_last_step_and_what_no_step_asks_for_are_refused():
 def test_what_is_no_covariance_is_refused(noise, said):
     with pytest.raises(ValueError, match=said):
         RobustLinearSVC(noise=noise).fit(X, Y)
-
-
-def test_the_examples_in_the_documentation_hold():
-    assert doctest.testmod(wideberth.estimators.pipeline).failed == 0
-    assert "noise" in inspect.getdoc(make_robust_pipeline)

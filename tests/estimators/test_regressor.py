@@ -130,12 +130,6 @@ def test_radii_per_sample_are_given_to_fit_and_asked_for_later():
     np.testing.assert_allclose(high - low, 2 * radii * np.linalg.norm(model.coef_))
 
 
-def test_rows_in_chunks_are_predicted():
-    model = RobustLinearRegressor(radius=0.1).fit(X, T)
-    parts = model.predict(lambda: (X[k : k + 50] for k in range(0, 200, 50)))
-    np.testing.assert_allclose(parts, model.predict(X))
-
-
 def test_the_search_scores_as_a_grid_search_does():
     grid = {"C": [0.001, 0.1, 1.0], "norm_penalty": [0.0, 1.0], "radius": [0.0, 0.1]}
     loss = make_scorer(mean_pinball_loss, alpha=0.3, greater_is_better=False)

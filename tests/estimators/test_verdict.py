@@ -106,17 +106,6 @@ def test_the_cell_to_repeat_is_the_one_that_helps_most_when_it_is_known(fitted):
     assert gap.any()  # gaps count as well
 
 
-def test_objects_without_any_error_are_certain_and_name_no_cell(fitted):
-    model, X, _, _ = fitted
-    whole = X[~np.isnan(X).any(axis=1)]
-    found = model.verdict(whole, X_err=0)
-    assert found.certain.all()
-    assert (found.chance == 0).all()
-    assert (found.remeasure == -1).all()
-    assert (found.share == 0).all()
-    assert (found.spread == 0).all()
-
-
 def test_exact_objects_of_several_gaussians_are_certain_and_name_no_cell():
     _, X, _, y = measurements(n=400)
     model = pipeline("per_class").fit(X, y)
