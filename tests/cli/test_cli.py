@@ -183,46 +183,6 @@ def test_other_formats_come_from_standard_input_too(tmp_path):
     )
 
 
-def test_a_table_as_people_have_them(tmp_path, fit):
-    """Text, missing values and decimal commas: told what to do, then done."""
-    X, y = two_classes(60)
-    cells = [[f"{v:.3f}".replace(".", ",") for v in row] for row in X]
-    cells[3][0] = ""
-    cells[7][2] = "NA"
-    where = ["Köln", "Paris", "Paris"] * 20
-    lines = ["Masse;Temperatur;Größe;Ort;Befund"]
-    lines += [";".join([*row, w, k]) for row, w, k in zip(cells, where, y, strict=True)]
-    (tmp_path / "daten.csv").write_text("\n".join(lines), encoding="utf-8")
-    command = "daten.csv --target Befund --radius 0.1"
-    told = run(f"fit {command}", folder=tmp_path, code=1).stderr
-    assert told.count("\n") == 1
-    assert "column 'Ort' holds text (row 1, line 2: 'Köln')" in told
-    assert "--drop Ort" in told
-    assert "--one-hot auto" in told
-    done = run(f"fit {command} --one-hot Ort --json", folder=tmp_path)
-    result = json.loads(done.stdout)
-    data, keep = result["data"], np.setdiff1d(np.arange(60), [3, 7])
-    assert data["rows_read"] == 60
-    assert data["rows_dropped"] == 2
-    assert data["missing_values"] == {"Masse": 1, "Größe": 1}
-    assert result["source"]["details"] == {
-        "delimiter": "semicolon",
-        "decimal sign": "comma",
-    }
-    features = np.column_stack([X, np.array(where)[:, None] == ["Köln", "Paris"]])[keep]
-    # Categories are exact: they carry no noise.
-    model = RobustLinearSVC(radius=0.1, noise=[1, 1, 1, 0, 0]).fit(features, y[keep])
-    np.testing.assert_allclose(
-        list(result["model"]["coefficients"].values()),
-        model.coef_.T,
-        rtol=1e-5,
-        atol=1e-8,
-    )
-    filled = fit(f"{command} --drop Ort --missing median --folds 0")
-    assert filled["data"]["rows_used"] == 60
-    assert filled["data"]["values_filled_in"] == 2
-
-
 def test_replicates_are_averaged_and_give_the_radii(tmp_path, fit):
     rng = np.random.default_rng(1)
     centre, y = two_classes(40, seed=2)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
@@ -82,15 +81,10 @@ def _npy(path, y, sigma):
 
 FILES = {
     "t.csv": _text(","),
-    "t.tsv": _text("\t"),
     "semicolons.csv": _text(";"),
-    "table.txt": _text(","),
-    "t.dat": _text("\t"),
     "t.svm": _libsvm,
-    "sparse.txt": _libsvm,
     "t.parquet": _arrow(pa.parquet.write_table),
     "t.arrow": _arrow(_ipc),
-    "t.feather": _arrow(pa.feather.write_feather),
     "t.npz": _npz,
     "t.npy": _npy,
 }
@@ -438,29 +432,6 @@ def test_what_pieces_cannot_do_is_refused_in_a_sentence(
     assert sentence in told
     assert told.count("\n") == 1
     assert "bug" not in told
-
-
-@pytest.mark.parametrize(
-    ("name", "write"),
-    [
-        ("comma.csv", lambda text: text.replace(",", ";").replace(".", ",").encode()),
-        ("blanks.txt", lambda text: text.replace(",", "  ").encode()),
-        ("utf16.csv", lambda text: text.encode("utf-16")),
-        ("quotes.csv", lambda text: text.replace("sick", '"si""ck"').encode()),
-        ("spaces.csv", lambda text: text.replace(",", " , ").encode()),
-    ],
-)
-def test_text_is_read_in_pieces_however_it_is_written(here, said, name, write):
-    text = as_csv(X, LABELS["text"][CLASS], NAMES, "y")
-    (here / "plain.csv").write_text(text)
-    (here / name).write_bytes(write(text))
-    expected = fit(said, "plain.csv", "y", road="pieces")["model"]["coefficients"]
-    for road in ("whole", "pieces"):
-        found = fit(said, name, "y", road=road)["model"]["coefficients"]
-        assert tuple(found) == NAMES
-        np.testing.assert_allclose(
-            list(found.values()), list(expected.values()), atol=2e-3
-        )
 
 
 def test_labels_of_libsvm_files_may_be_text_on_every_road(here, said):

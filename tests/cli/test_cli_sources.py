@@ -16,9 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commands import as_csv, two_classes
-from wideberth.cli.errors import UserError
-from wideberth.cli.model import load_model
-from wideberth.data import FORMATS, DataError, Format, Request, open_table
+from wideberth.data import DataError, Format, Request, open_table
 from wideberth.data.delimited import quotes_are_right
 from wideberth.data.files import MISSING
 from wideberth.data.table import gap_codes
@@ -449,33 +447,3 @@ def test_a_file_is_known_by_its_sha256(tmp_path):
         (tmp_path / name).write_bytes(data)
         _, source = open_table(str(tmp_path / name), WITH_TARGET, Format())
         assert source.digest() == hashlib.sha256(data).hexdigest()
-
-
-@settings(max_examples=400)
-@given(
-    st.sampled_from(FORMATS),
-    st.binary(max_size=200)
-    | st.text("0123456789.,;:-+eE\t\n\r\" 'ayNx#", max_size=80).map(str.encode),
-    st.booleans(),
-)
-def test_whatever_a_file_holds_it_is_read_or_refused(
-    tmp_path_factory, kind, content, header
-):
-    path = tmp_path_factory.getbasetemp() / "anything"
-    path.write_bytes(content)
-    for request in (WITH_TARGET, Request(), Request(features=("a",))):
-        try:
-            table = read(path, request, kind=kind, header=header)
-        except DataError:
-            continue
-        assert table.n > 0
-        assert table.X.shape[1] == len(table.names)
-
-
-@settings(max_examples=50)
-@given(st.binary(max_size=300))
-def test_whatever_a_model_file_holds_it_is_refused(tmp_path_factory, content):
-    path = tmp_path_factory.getbasetemp() / "anything.wideberth"
-    path.write_bytes(content)
-    with pytest.raises(UserError, match="is not a model file"):
-        load_model(path)

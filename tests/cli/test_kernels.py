@@ -6,7 +6,6 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from sklearn.datasets import make_moons
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -15,7 +14,6 @@ from commands import as_csv, read_csv, run
 from wideberth import RobustKernelSVC, make_robust_pipeline, robust_scorer
 from wideberth.cli.evaluation import FoldAnswers, radius_gain
 from wideberth.cli.model import load_model
-from wideberth.cli.prepare import PreparedNumbers
 from wideberth.cli.training import KERNEL_CS
 from wideberth.estimators.kernel_svc import quick_answers
 from wideberth.estimators.training import TrainingRows
@@ -171,14 +169,6 @@ def test_where_zero_lies_does_not_matter(moons, tmp_path):
     (gamma, near), (moved, far) = told
     assert gamma == pytest.approx(moved)
     np.testing.assert_allclose(near, far, atol=1e-4)
-
-
-def test_numbers_are_centred_where_that_is_asked_for():
-    X = RNG.normal(3, 2, size=(30, 3))
-    X[:, 2] = RNG.integers(0, 2, 30)
-    step = PreparedNumbers(1, scale=True, centre=True).fit(X)
-    expected = np.c_[stats.zscore(X[:, :2]), X[:, 2]]
-    np.testing.assert_allclose(step.transform(X), expected)
 
 
 # -- what a kernel gains and costs -----------------------------------------------------

@@ -11,7 +11,6 @@ from sklearn.preprocessing import StandardScaler
 
 from commands import as_csv, read_csv, run
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
-from wideberth.cli.model import load_model
 
 LABELS = np.array(["ill", "well"])
 #: Rows whose label is wrong, some of them next to rows that lack a value.
@@ -118,22 +117,6 @@ def test_without_noise_distances_have_no_radius_to_count_in(folder):
     assert result["suspects"]["rows"][0]["noises"] is None
 
 
-def test_the_page_tells_what_to_check_and_what_is_proven(fit, folder):
-    result = fit(*UGLY, "--folds", "2", "--report", "r.html")
-    page = (folder / "r.html").read_text()
-    assert "<h2>Labels to check</h2>" in page
-    assert "7 rows look mislabelled; check these first." in page
-    first = result["suspects"]["rows"][0]
-    assert f'data-value="{first["id"]}">{first["id"]}</td>' in page
-    assert "no others that leave the same rows out have" in page
-    assert "at a fixed price each: 7 rows. The proof" in page
-    assert "not of the best of all" in page
-    assert "until the same rows were left out again." in page
-    assert "compared with the labels given, wrong ones among them" in page
-    assert "may be wrong: a row whose margin is below −1 counts no further" in page
-    assert ">left out<" in re.sub(r"</?button[^>]*>", "", page)
-
-
 def test_no_suspects_are_plainly_none(fit, folder):
     asked = ("clean.csv", "--ramp", "--folds", "0")
     said = fit(*asked, "--suspects", "s.csv", words=True)
@@ -142,18 +125,6 @@ def test_no_suspects_are_plainly_none(fit, folder):
     assert read_csv((folder / "s.csv").read_text()) == []
     assert fit(*asked, "--report", "r.html")["suspects"]["rows"] == []
     assert "None: no row looks mislabelled." in (folder / "r.html").read_text()
-
-
-def test_where_labels_are_not_in_doubt_nothing_is_said(fit, folder):
-    result = fit("whole.csv", "--folds", "0", "--report", "r.html")
-    assert result["suspects"] is None
-    assert result["training"]["problems"][0]["descent"] is None
-    assert result["model"]["ramp"] is None
-    page = (folder / "r.html").read_text()
-    assert not re.search("mislabelled|leave the same|far on the wrong side", page)
-    said = fit("whole.csv", "--folds", "0", words=True)
-    assert "suspects" not in said
-    assert "proven: no other weights lower the objective by more than" in said
 
 
 def test_the_ordinary_svm_beside_it_trusts_every_label(fit):
@@ -204,18 +175,6 @@ def test_a_model_without_features_says_why(fit):
     assert "noise, or rows left out, cover what separates" in codes["null-model"]
     assert "Choose a smaller --ramp or radius." in codes["null-model"]
     assert result["suspects"]["found"] == 0
-
-
-# -- model files -----------------------------------------------------------------------
-
-
-def test_a_model_file_keeps_the_ramp_and_the_suspects(fit, folder):
-    fit(*UGLY, "--folds", "0", "--ramp", "-0.5", "--out", "m.wideberth")
-    svc = load_model(folder / "m.wideberth").pipeline[-1]
-    assert svc.ramp == -0.5
-    assert len(svc.suspects_) >= len(WRONG)
-    for command in ("predict", "certify"):
-        run(command, "m.wideberth", "ugly.csv", "--json", folder=folder)
 
 
 # -- what is asked for wrongly ---------------------------------------------------------

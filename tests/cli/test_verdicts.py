@@ -84,20 +84,6 @@ def test_one_answer_with_the_library(cli, rows):
     assert chances[0] == pytest.approx(expected.chance.max())
 
 
-def test_weights_are_those_of_true_values_in_raw_units(cli):
-    """Scores are weights times posterior means, and the constant."""
-    result = json.loads(cli(f"{FIT} {ERRORS} --folds 0").out)
-    model = in_python()
-    parts = model.pipeline_.denoised_
-    errors = np.nan_to_num(E[TWO])
-    means = parts.before.inverse_transform(parts.means(X[TWO], errors))
-    weights = np.ravel(list(result["model"]["coefficients"].values()))
-    scores = means @ weights + result["model"]["intercepts"][0]
-    np.testing.assert_allclose(
-        scores, model.decision_function(X[TWO], errors), atol=1e-6
-    )
-
-
 def test_worth_and_report(cli):
     """The gain is over ignoring the errors, fold by fold, and the page tells it."""
     result = json.loads(cli(f"{FIT} {ERRORS} --folds 3 --report r.html").out)

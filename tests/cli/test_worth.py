@@ -103,35 +103,6 @@ def rare():
     return X.round(3), np.where(sick, "sick", "well")
 
 
-def test_balanced_classes_are_judged_and_tuned_by_balanced_accuracy(rare, tmp_path):
-    X, y = rare
-    words = ("--class-weight", "balanced", "--radius", 0.2, "--report", "r.html")
-    result, said = fit(tmp_path, as_csv(X, y), *words)
-    found = result["evaluation"]
-    own = RobustLinearSVC(radius=0.2, class_weight="balanced")
-    labels = {"robust": cross_val_predict(own, X, y, cv=SPLITTER)}
-    plain = RobustLinearSVC(class_weight="balanced")
-    labels["ordinary"] = cross_val_predict(plain, X, y, cv=SPLITTER)
-    tuned = labels["tuned"] = labels["robust"].copy()
-    splits, Cs = list(SPLITTER.split(X, y)), found["tuned"]["Cs"]
-    for (train, test), C in zip(splits, Cs, strict=True):
-        plain = RobustLinearSVC(C=C, class_weight="balanced")
-        tuned[test] = plain.fit(X[train], y[train]).predict(X[test])
-    for name, predicted in labels.items():
-        each = [balanced_accuracy_score(y[t], predicted[t]) for _, t in splits]
-        np.testing.assert_allclose(found["models"][name]["accuracy"]["folds"], each)
-    # The rival tuned for plain accuracy would name one class: 92 % here, 50 % balanced.
-    assert found["majority"] == 0.5
-    assert found["models"]["tuned"]["accuracy"]["mean"] > 0.7
-    assert "balanced" in said["imbalance"]
-    assert "consider" not in said["imbalance"]
-    page = (tmp_path / "r.html").read_text("utf-8")
-    assert "Balanced accuracy on rows it has not seen" in page
-    assert "most common class" not in page
-    told = run("fit data.csv --target state --class-weight balanced", folder=tmp_path)
-    assert "balanced accuracy in %, 5-fold cross-validation" in told.stdout
-
-
 @pytest.mark.parametrize("noise", [(), ("--score-radius", 0.5)])
 def test_a_choice_among_balanced_models_is_by_balanced_accuracy(rare, tmp_path, noise):
     X, y = rare
