@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from commands import as_csv, run
@@ -19,10 +18,8 @@ from wideberth import (
     Box,
     Correlated,
     CrossPolytope,
-    MeasuredSVC,
     RobustLinearSVC,
     RobustLinearSVCCV,
-    TrueFeatures,
     make_robust_pipeline,
     path,
     radius_from_std,
@@ -201,25 +198,6 @@ def measured(n=300, seed=1):
     return values, y, errors
 
 
-def test_behind_true_features_it_is_the_model_of_measured_svc():
-    values, y, errors = measured()
-    steps = StandardScaler(), TrueFeatures(), RobustLinearSVC()
-    model = make_robust_pipeline(*steps).fit(values, y, robustlinearsvc__X_err=errors)
-    short = MeasuredSVC().fit(values, y, X_err=errors)
-    assert model[-1].radius_ == short.radius_ == short.pipeline_[-1].radius_ == 0
-    np.testing.assert_array_equal(model[-1].coef_, short.coef_)
-    np.testing.assert_array_equal(model[-1].intercept_, short.intercept_)
-    # That of an ordinary SVM on the posterior means.
-    means = model.denoised_.means(values, errors)
-    plain = RobustLinearSVC().fit(means, y)
-    np.testing.assert_allclose(plain.coef_, short.coef_, atol=0.02)
-    # A radius that is stated is another model.
-    stated = clone(model).set_params(robustlinearsvc__radius=0.5)
-    stated.fit(values, y, robustlinearsvc__X_err=errors)
-    assert stated[-1].radius_ == 0.5
-    assert not np.allclose(stated[-1].coef_, short.coef_, rtol=0.05)
-
-
 # -- searches --------------------------------------------------------------------------
 
 
@@ -240,19 +218,6 @@ def test_radii_of_a_search_are_factors_on_the_scales(said):
     search = RobustLinearSVCCV([1.0], **said, cv=2).fit(X, Y, radius=0.5, **beside)
     assert search.radius_ == 1
     assert search.best_estimator_.radius_ == 0.5
-
-
-# -- what is said about it -------------------------------------------------------------
-
-
-def test_a_model_that_states_scales_is_no_ordinary_svm():
-    model = RobustLinearSVC(noise=SCALES)
-    assert model.get_params()["radius"] is None
-    assert "ordinary" not in repr(model)
-    assert "ordinary" not in repr(clone(model).fit(X, Y))
-    assert "ordinary" in repr(clone(model).set_params(radius=0.0))
-    assert "ordinary" in repr(RobustLinearSVC(noise="linf"))
-    assert "ordinary" in repr(RobustLinearSVC(noise=Linf()))
 
 
 # -- the command line ------------------------------------------------------------------
@@ -289,16 +254,6 @@ def test_the_command_line_goes_by_the_same_rule(folder, said):
     if "std" not in said:
         noise = fitted(folder, said, "--memory", "8GB")["uncertainty"]
         assert noise["largest"] == COMMANDS[said]
-
-
-@pytest.mark.parametrize("said", ["--noise scales.csv", "--errors suffix:_err"])
-def test_radii_on_the_command_line_are_factors_on_the_scales(folder, said):
-    found = fitted(folder, said, "--C", "auto", "--radius", "0.5")
-    assert found["uncertainty"]["largest"] == 0.5
-    stated = {"X_err": ERRORS} if "--errors" in said else {"noise": SCALES}
-    expected = solve(X, Y, C=found["choice"]["C"], radius=0.5, **stated)
-    coef = np.ravel([*found["model"]["coefficients"].values()])
-    np.testing.assert_allclose(coef, expected.w, atol=0.02)
 
 
 def test_a_radius_that_covers_the_noise_is_there_for_the_asking(folder):

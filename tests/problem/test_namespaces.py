@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tall import INTERCEPTS, tall_data
-from wideberth import RobustLinearSVC, solve
+from wideberth import solve
 from wideberth.problem import Problem
-from wideberth.problem.arrays import host, like, scatter
+from wideberth.problem.arrays import host, like
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}
 
@@ -99,26 +99,7 @@ def test_whole_numbers_are_taken_for_what_they_are(xp, n):
     assert found.primal == pytest.approx(expected.primal, rel=1e-8)
 
 
-def test_scatter_writes_in_place(xp):
-    array = xp.zeros(5)
-    scatter(array, xp.asarray([3, 1]), xp.asarray([4.0, 2.0], dtype=array.dtype))
-    assert host(array).tolist() == [0, 2, 0, 4, 0]
-    scatter(array, xp.asarray([3, 0]), 7.0)
-    assert host(array).tolist() == [7, 2, 0, 7, 0]
-
-
 def test_like_moves_between_namespaces(xp):
     array = xp.asarray([1.0, 2.0])
     assert isinstance(like(array, np.empty(0)), np.ndarray)
     assert like(array, array) is array
-
-
-def test_estimators_copy_to_numpy(xp):
-    X, y = tall_data(400)
-    labels = np.where(y > 0, 7, 3)
-    radii = np.where(y > 0, 0.1, 0.0)
-    expected = RobustLinearSVC(C=0.05, tol=1e-8).fit(X, labels, radius=radii)
-    arrays = (xp.asarray(X), xp.asarray(labels))
-    found = RobustLinearSVC(C=0.05, tol=1e-8).fit(*arrays, radius=xp.asarray(radii))
-    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-5)
-    np.testing.assert_array_equal(found.predict(xp.asarray(X)), expected.predict(X))

@@ -3,10 +3,8 @@ import pytest
 
 from measured import FORMS, SPREADS, make_measured
 from safety import Reference, examine, examine_carried, examine_measured
-from wideberth.problem import Pair
-from wideberth.screening import screen_points
 from wideberth.screening.regions import REGIONS, Region
-from wideberth.screening.tests import TESTS, nameable_tests, quick_test
+from wideberth.screening.tests import TESTS
 
 INTERCEPTS = (None, 1.0, 0.0)
 
@@ -78,17 +76,3 @@ def test_bounds_hold_at_every_point_of_a_ball(k):
                 room = 1e-12 * (1 + np.abs(margins) + problem.noise.supports(x))
                 assert np.all(margins <= upper + room)
                 assert np.all(margins >= lower - room)
-
-
-# -- how they are called ----------------------------------------------------------------
-
-
-def test_sets_per_sample_have_two_tests():
-    problem = make_measured(0)
-    for kind in REGIONS:
-        assert nameable_tests(problem, kind) == ["separable", "tangent"]
-        assert quick_test(problem, kind) == "tangent"
-    pair = Pair(problem.at(np.zeros(4)), problem.dual_at(np.zeros(problem.n)))
-    for name in ("tilted", "ellipsoid"):
-        with pytest.raises(ValueError, match="does not apply"):
-            screen_points(problem, pair, test=name)
