@@ -54,6 +54,7 @@ from problems import (
     SHAPES,
     TARGETS,
     Solved,
+    intercept_options,
     make_problem,
     make_solved,
     solved_pair,
@@ -184,8 +185,7 @@ def parameters(problem: Problem) -> dict:
         "sample_weight": problem.weights,
         "radius": problem.radii,
         **({"noise": noise} if problem.noise.proportional else error_bars(noise)),
-        "fit_intercept": problem.intercept is not None,
-        "intercept_penalty": problem.intercept or 0.0,
+        **intercept_options(problem.intercept),
     }
 
 
@@ -408,8 +408,7 @@ def random_quantile(seed: int, rng) -> Problem:
         "C": 10.0 ** rng.uniform(-3, 2),
         "radius": float(rng.choice([0.0, 0.05, 0.3, 1.0])),
         "quantile": float(rng.choice([0.05, 0.3, 0.5, 0.5, 0.8])),
-        "fit_intercept": intercept is not None,
-        "intercept_penalty": intercept or 0.0,
+        **intercept_options(intercept),
         "sample_weight": rng.integers(0, 3, size=n).astype(float),
     }
     stated["sample_weight"][:2] = 1.0

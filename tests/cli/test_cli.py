@@ -143,9 +143,7 @@ def test_columns_are_found_by_name_and_a_missing_one_is_named(fitted):
         X[:5, ::-1], ["?"] * 5, ("size", "temp", "mass"), remark=["a,b"] * 5
     )
     known = run("predict", "model.wideberth", "data.csv", folder=folder).stdout
-    found = execute(
-        "predict", "model.wideberth", "-", stdin=turned, folder=folder
-    ).stdout
+    found = run("predict model.wideberth -", stdin=turned, folder=folder).stdout
     assert found == "".join(known.splitlines(keepends=True)[:6])
     fewer = as_csv(X[:5, :2], Y, ("mass", "size"))
     done = run("predict", "model.wideberth", "-", stdin=fewer, folder=folder, code=1)
@@ -281,15 +279,10 @@ def test_options_are_few_and_their_help_fits_on_two_screens():
     assert len(run("fit --help").stdout.splitlines()) <= 100
 
 
-def test_radii_of_rows_and_radii_in_standard_deviations(tmp_path, fit):
-    radii = np.linspace(0.1, 0.9, len(Y)).round(3)
-    (tmp_path / "data.csv").write_text(as_csv(X, Y, sigma=radii))
-    command = "data.csv --target state --folds 0"
-    model = RobustLinearSVC().fit(X, Y, radius=radii)
-    found = weights(fit(f"{command} --radius-column sigma"))
-    np.testing.assert_allclose(found, model.coef_.T, rtol=1e-5)
+def test_radii_may_count_standard_deviations(tmp_path, fit):
+    (tmp_path / "data.csv").write_text(as_csv(X, Y))
     model = RobustLinearSVC(radius=0.3, noise=X.std(axis=0)).fit(X, Y)
-    found = weights(fit(f"{command} --drop sigma --radius 0.3std"))
+    found = weights(fit("data.csv --target state --folds 0 --radius 0.3std"))
     np.testing.assert_allclose(found, model.coef_.T, rtol=1e-5)
 
 
@@ -406,17 +399,6 @@ def test_errors_are_one_sentence(
     assert out == ""
     if code == 1:
         assert told.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("given", "hint"), [("-1", False), ("x", False), ("1,5", True)]
-)
-def test_only_a_decimal_comma_is_told_how_to_write_a_point(given, hint, capsys):
-    with pytest.raises(SystemExit):
-        main(["fit", "data.csv", "--target", "state", "--tol", given])
-    said = capsys.readouterr().err
-    assert f"{given!r} must be a number > 0." in said
-    assert ("1.5 is written with a point" in said) == hint
 
 
 def test_what_is_not_installed_is_named_at_once(fitted, monkeypatch, capsys):

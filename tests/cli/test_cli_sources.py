@@ -101,7 +101,7 @@ words = st.text(
 words = words.map(str.strip).filter(is_word)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(
     st.lists(st.tuples(numbers, st.none() | numbers, words), min_size=1, max_size=6),
     st.lists(words, min_size=3, max_size=3, unique=True),

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from commands import here, read_csv, run
 from html_tables import tables_of
+from recomputed import CHECKS as OF_CLASSES
 from recomputed import Noise, bar, count, none, number, share, text, with_error
 from wideberth import (
     MeasuredRegressor,
@@ -374,6 +375,8 @@ class Fit:
     `robust(rows, **plain)` is the model of some rows, or a plain one.
     """
 
+    names, scales = NAMES, False
+
     def __init__(self, X, y, words, quantile=0.5, radius=0.0, steps=(), **given):
         self.X, self.y, self.words, self.quantile = X, y, words, quantile
         self.radius, self.steps, self.given = radius, steps, given
@@ -454,29 +457,14 @@ def _compare(case, result, table):
         cells = iter(row[1:])
         for kind, each in enumerate(own):
             means = np.array([each[test].mean() for _, test in case.splits])
-            plain_error(next(cells), means.mean(), means.std(ddof=1))
+            with_error(next(cells), means.mean(), means.std(ddof=1), 1e-4)
             apart = scores["this model"][kind] - each
             cell = next(cells)
             if name == "this model":
                 none(cell)
             else:
                 error = apart.std(ddof=1) / np.sqrt(len(apart))
-                plain_error(cell, apart.mean(), error)
-
-
-def plain_error(cell, mean, error):
-    """The same as of shares, which are written in per cent."""
-    assert float(cell.value) == pytest.approx(mean, rel=1e-4, abs=1e-7)
-    cell.value = str(mean)
-    with_error(cell, mean, error) if error == 0 else _two_digits(cell, mean, error)
-
-
-def _two_digits(cell, mean, error):
-    shown, _, behind = cell.text.partition(" ± ")
-    half = 0.5 * 10.0 ** -len(behind.partition(".")[2])
-    assert len(re.sub(r"^0\.0*|\.", "", behind)) == 2
-    assert abs(float(behind) - error) <= half * 1.01 + 1e-4 * error
-    assert abs(float(shown.replace("−", "-")) - mean) <= half * 1.01 + 1e-4 * error
+                with_error(cell, apart.mean(), error, 1e-4)
 
 
 def _coverage(case, result, table):
@@ -510,8 +498,8 @@ def _slopes(case, result, table):
     plain = MeasuredRegressor(cv=None).fit(case.X, case.y)
     for j, row in enumerate(table.rows):
         text(row[0], NAMES[j])
-        plain_error(row[1], line.coef_[j], line.coef_std_[j])
-        plain_error(row[2], plain.coef_[j], plain.coef_std_[j])
+        with_error(row[1], line.coef_[j], line.coef_std_[j], 1e-4)
+        with_error(row[2], plain.coef_[j], plain.coef_std_[j], 1e-4)
         apart = abs(line.coef_[j] - plain.coef_[j]) / line.coef_std_[j]
         assert float(row[3].value) == pytest.approx(apart)
         assert row[3].text == f"{apart:.1f}"
@@ -548,19 +536,8 @@ def _weights(case, result, table):
             number(row[4], without[j], 1e-4)
 
 
-_MOMENTS = (np.nanmean, np.nanstd, np.nanmin, np.nanmax)
-
-
 def _scales(case, result, table):
-    for j, row in enumerate(table.rows):
-        text(row[0], NAMES[j])
-        own = case.X[:, j]
-        for cell, how in zip(row[1:5], _MOMENTS, strict=True):
-            number(cell, how(own))
-        if case.errors is not None:
-            usual = np.median(case.errors[~np.isnan(own), j])
-            number(row[5], usual)
-            share(row[6], usual / np.nanstd(own))
+    OF_CLASSES[table.label](case, table)
 
 
 def _certificate(case, result, table):

@@ -19,7 +19,6 @@ from commands import read_csv, run
 from wideberth import RobustLinearSVC
 from wideberth.cli import evaluation
 from wideberth.cli.model import load_model
-from wideberth.cli.prepare import moments
 from wideberth.data.columnar import day_number
 from wideberth.errors import from_limits
 
@@ -127,13 +126,6 @@ def test_a_column_without_values_in_a_fold_has_no_weight_there(folder, more):
     done = run(f"{command} --json --folds 3 {more}")
     assert json.loads(done.stdout)["evaluation"]["folds"] == 3
     assert "observed" not in done.stderr
-
-
-def test_moments_of_sparse_rows_are_those_of_dense_ones():
-    X = np.random.default_rng(0).integers(-1, 3, (40, 6)).astype(float)
-    X[:3, 1], X[:, 4], X[:, 5] = np.nan, 0.0, 2.0
-    for found, expected in zip(moments(sp.csr_array(X)), moments(X), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
 def test_new_categories_are_named_and_count_as_none(folder):
@@ -363,46 +355,34 @@ def test_values_without_a_logarithm_are_named(folder):
     assert "2 of 80 rows lack a logarithm and get no answer (rows 3, 6)" in told
 
 
-def test_limits_of_detection_are_intervals(folder):
-    frame = positive().drop(columns=["a_err", "b_err"])
-    low, high = frame["a"] < 0.8, frame["a"] > 6
+@pytest.mark.parametrize("errors", [False, True])
+def test_limits_of_detection_are_intervals(folder, errors):
+    """They need no error of their own beside those of other cells."""
+    frame = positive()
+    low, high = frame["a"] < 0.8, (frame["a"] > 6) & (not errors)
     assert low.any()
-    assert high.any()
     texts = frame["a"].astype(str).mask(low, "<0.8").mask(high, ">6")
-    frame.assign(a=texts).to_csv("p.csv", index=False)
+    E = frame[["a_err", "b_err"]] if errors else None
+    frame = frame.assign(a_err=frame["a_err"].mask(low))
+    kept = frame if errors else frame.drop(columns=["a_err", "b_err"])
+    kept.assign(a=texts).to_csv("p.csv", index=False)
     assert "--limits" in run("fit p.csv --target y", code=1).stderr
-    words = "fit p.csv --target y --limits a --folds 0 --json --tol 1e-8"
-    result = json.loads(run(f"{words} --out l.wideberth").stdout)
+    words = "--limits --errors auto" if errors else "--limits a"
+    fit_it = f"fit p.csv --target y {words} --folds 0 --json --tol 1e-8"
+    result = json.loads(run(f"{fit_it} --out l.wideberth").stdout)
     X, E = from_limits(
         frame[["a", "b"]],
+        E,
         censored=np.column_stack([low | high, np.zeros(80, bool)]),
         low=np.column_stack([np.where(high, 6, 0), np.zeros(80)]),
         high=np.column_stack([np.where(high, 12, 0.8), np.ones(80)]),
     )
     model = RobustLinearSVC(tol=1e-8).fit(X, frame["y"], X_err=E)
     assert list(weights(result).values()) == pytest.approx(model.coef_[0], rel=1e-3)
-    rows = read_csv(run("certify l.wideberth p.csv").stdout)
-    radii = [float(row["certified_radius"]) for row in rows]
-    assert radii == pytest.approx(model.certified_radius(X, E), rel=1e-2)
-
-
-def test_limits_of_detection_need_no_error_of_their_own(folder):
-    frame = positive()
-    low = frame["a"] < 0.8
-    texts = frame["a"].astype(str).mask(low, "<0.8")
-    beside = frame["a_err"].mask(low)
-    frame.assign(a=texts, a_err=beside).to_csv("p.csv", index=False)
-    words = "fit p.csv --target y --limits --errors auto --folds 0 --json --tol 1e-8"
-    result = json.loads(run(words).stdout)
-    X, E = from_limits(
-        frame[["a", "b"]],
-        frame[["a_err", "b_err"]],
-        censored=np.column_stack([low, np.zeros(80, bool)]),
-        low=0.0,
-        high=0.8,
-    )
-    model = RobustLinearSVC(tol=1e-8).fit(X, frame["y"], X_err=E)
-    assert list(weights(result).values()) == pytest.approx(model.coef_[0], rel=1e-3)
+    if not errors:
+        rows = read_csv(run("certify l.wideberth p.csv").stdout)
+        radii = [float(row["certified_radius"]) for row in rows]
+        assert radii == pytest.approx(model.certified_radius(X, E), rel=1e-2)
 
 
 def test_more_than_a_tenth_of_the_rows_is_not_left_out_in_silence(folder):

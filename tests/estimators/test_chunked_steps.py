@@ -1,7 +1,6 @@
 """Robust pipelines on rows that are read in chunks."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
@@ -122,11 +121,3 @@ def test_what_cannot_be_learned_in_chunks_is_refused(table, steps, message):
     with pytest.raises(ValueError, match=message):
         model.fit(in_chunks(table))
     assert not hasattr(model, "noise_")
-
-
-def test_error_bars_in_chunks_are_refused_behind_steps():
-    X = pd.DataFrame(np.eye(4), columns=list("abcd")).to_numpy()
-    chunks = [(X, np.array([0, 1, 0, 1]), None, None, 0.1 * np.ones((4, 4)))]
-    model = make_robust_pipeline(StandardScaler(), RobustLinearSVC())
-    with pytest.raises(ValueError, match="error bars need the data in memory here"):
-        model.fit(lambda: iter(chunks))

@@ -313,13 +313,6 @@ def test_the_worst_moves_found_are_within_the_errors_and_hurt(fitted):
     assert robust <= 1 - changed.mean()
 
 
-def test_certified_radii_of_several_gaussians_are_refused():
-    _, X, E, y = rings()
-    model = curved(n_components=2, random_state=0).fit(X, y, X_err=E)
-    with pytest.raises(ValueError, match=r"2 Gaussians.*no exact radius"):
-        model.certified_radius(X, X_err=E)
-
-
 def test_the_choice_goes_by_rows_left_out_with_a_population_of_the_others():
     _, X, E, y = rings()
     cv = StratifiedKFold(2, shuffle=True, random_state=0)

@@ -225,23 +225,6 @@ def test_one_against_the_rest_looks_at_the_data_once(monkeypatch):
     assert sorted(calls) == ["group_samples", "measured_data", "to_csr"]
 
 
-def test_the_problems_of_a_fitted_model_have_its_objectives():
-    X, y = IRIS
-    model = RobustLinearSVC(
-        radius=0.1,
-        class_weight="balanced",
-        solver_options={"intercept_penalty": 0.5},
-        norm_penalty=0.5,
-    ).fit(X, y)
-    given = {"radius": model.radius_, "class_weight": "balanced"}
-    data = training.TrainingRows.of(X, y, **given)
-    problems = data.problems(training.statement_of(model))
-    for problem, w, b, value in zip(
-        problems, model.coef_, model.intercept_, model.objective_, strict=True
-    ):
-        assert problem.at(w, b).value == pytest.approx(value)
-
-
 @pytest.mark.parametrize(
     "noise", ["linf", "l1", Box([1, 2, 0.5, 1]), CrossPolytope([1, 2, 0.5, 1])], ids=str
 )

@@ -284,13 +284,6 @@ def test_a_warning_has_no_radius_in_the_units_of_the_kernel(moons):
             RobustKernelSVC(radius=10.0).fit(*data)
 
 
-def test_sparse_chunks_are_refused(tmp_path):
-    path = tmp_path / "rows.svm"
-    path.write_text("1 1:0.5 2:1\n-1 2:0.3\n")
-    with pytest.raises(ValueError, match="a kernel is of distances between dense rows"):
-        RobustKernelSVC().fit(path)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_rare_classes_are_drawn_and_weigh_what_they_are(monkeypatch, seed):
     monkeypatch.setattr("wideberth.estimators.drawn.MOST_ROWS", 400)

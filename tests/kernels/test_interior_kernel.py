@@ -138,13 +138,6 @@ def test_gram_matrices_are_of_float32_only_where_its_rounding_does_not_matter():
     assert gap_of(problem, x, alpha) <= 2e-8
 
 
-def test_gram_matrices_are_summed_over_several_blocks_of_rows():
-    problem = make_problem(0, n=1000, d=5, intercept=0.0)
-    x, alpha, *_, gap = stepped(problem)
-    assert gap <= 1e-8
-    assert gap_of(problem, x, alpha) <= 2e-8
-
-
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("targets", [False, True])

@@ -97,19 +97,6 @@ def test_one_imputation_is_not_enough():
         from_imputations([[[1.0]]])
 
 
-# -- limits ----------------------------------------------------------------------------
-
-
-def test_limits_need_two_ends():
-    X, censored = np.ones((2, 2)), np.array([[False, True], [False, False]])
-    with pytest.raises(ValueError, match="row 0, column 1 lies between low=-inf"):
-        from_limits(X, censored=censored, low=-np.inf, high=1.0)
-    with pytest.raises(ValueError, match="table of True and False"):
-        from_limits(X, censored=[1, 0], low=0.0, high=1.0)
-    with pytest.raises(ValueError, match=r"high has shape \(3,\)"):
-        from_limits(X, censored=censored, low=0.0, high=[1.0, 2.0, 3.0])
-
-
 # -- two sides -------------------------------------------------------------------------
 
 
@@ -263,6 +250,8 @@ def test_one_interval_that_cannot_be_is_enough():
     options = {"low": [[0.0, 2.0]], "high": 1.0}
     with pytest.raises(ValueError, match="row 0, column 1 lies between"):
         from_limits([[9.0, 9.0]], censored=[[True, True]], **options)
+    with pytest.raises(ValueError, match=r"high has shape \(3,\)"):
+        from_limits([[9.0, 9.0]], censored=[[True, True]], low=0.0, high=[1.0] * 3)
 
 
 def test_two_sides_are_read_cell_by_cell():

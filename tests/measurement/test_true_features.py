@@ -297,15 +297,6 @@ def test_a_mixture_finds_the_classes_by_itself():
     assert max(np.mean(found == y), np.mean(found != y)) > 0.95
 
 
-def test_correlated_errors_that_are_not_are_the_same():
-    _, X, errors, _ = simulated()
-    covariances = errors[:, :, None] ** 2 * np.eye(4)
-    one = TrueFeatures().fit(X, X_err=errors).posterior(X, errors)
-    two = TrueFeatures().fit(X, X_err=covariances).posterior(X, covariances)
-    np.testing.assert_allclose(one.mean, two.mean, atol=1e-10)
-    np.testing.assert_allclose(one.covariance, two.covariance, atol=1e-10)
-
-
 # -- a good citizen --------------------------------------------------------------------
 
 

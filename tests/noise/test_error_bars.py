@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from measured import FORMS, SPREADS, make_arguments, make_measured
+from problems import INTERCEPTS, intercept_options
 from wideberth import critical_radius, screen, solve
 from wideberth.noise import (
     Boxes,
@@ -18,7 +19,6 @@ from wideberth.problem.rows import gamma
 from wideberth.screening import Reduction
 from wideberth.screening.decisions import Partition
 
-INTERCEPTS = (None, 1.0, 0.0)
 CASES = list(itertools.product(FORMS, SPREADS))
 
 
@@ -160,8 +160,7 @@ def test_the_bracket_of_the_null_model_holds_it(k):
 def test_the_model_dies_at_the_critical_radius(form, intercept):
     X, y, options = make_arguments(3, form=form)
     del options["radius"]
-    options["fit_intercept"] = intercept is not None
-    options["intercept_penalty"] = intercept or 0.0
+    options |= intercept_options(intercept)
     bracket = critical_radius(X, y, **options)
     assert bracket.width <= 1e-2
     alive = solve(X, y, radius=0.97 * bracket.lower, tol=1e-9, quiet=True, **options)

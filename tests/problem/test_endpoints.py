@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 
-from problems import INTERCEPTS, make_problem, problems
-from wideberth import Box, CrossPolytope, NullModelWarning, solve
+from problems import INTERCEPTS, intercept_options, make_problem, problems
+from wideberth import Box, CrossPolytope, solve
 from wideberth.problem import Problem, changes
 from wideberth.problem.endpoints import (
     critical_radius,
@@ -160,8 +160,7 @@ def test_a_penalty_leaves_no_model_exactly_from_the_closed_form_on(shape, interc
     assert is_null(penalised(problem, limit * (1 - 1e-9))) is False
     assert null_certificate(penalised(problem, limit * (1 + 1e-9))) is not None
     assert null_certificate(penalised(problem, limit * (1 - 1e-9))) is None
-    options |= {"fit_intercept": intercept is not None, "tol": 1e-8}
-    options |= {"intercept_penalty": intercept or 0.0, "quiet": True}
+    options |= intercept_options(intercept) | {"tol": 1e-8, "quiet": True}
     for factor, dead in ((1 + 1e-6, True), (1 - 1e-2, False)):
         found = solve(X, y, norm_penalty=factor * limit, **options)
         assert found.converged
@@ -195,12 +194,6 @@ def test_the_bracket_of_uneven_classes_holds_the_truth_under_a_penalty(
         found = solve(X, y, radius=radius, tol=1e-8, quiet=True, **options)
         assert found.converged
         assert found.w.any() == alive
-
-
-def test_the_note_of_a_null_model_speaks_of_the_penalty():
-    problem = make_problem(5, n=40, d=4)
-    with pytest.warns(NullModelWarning, match="norm_penalty"):
-        solve(problem.rows.X, problem.y, noise="linf", norm_penalty=1e3)
 
 
 def test_noise_of_exactly_the_critical_size_leaves_the_null_model():

@@ -333,10 +333,3 @@ def test_what_is_missing():
     assert validation.radius_or_default(None, np.ones(2)) == 1.0
     assert validation.radius_or_default(None, "l2") == 0.0
     assert validation.radius_or_default(0.3, np.ones(2)) == 0.3
-
-
-def test_places_are_said_by_row_and_name():
-    assert validation._where((3, 1)) == "at row 3, column 1"
-    assert validation._where((3, 1), ["a", "b"]) == "at row 3, column 'b'"
-    assert validation._where((3,)) == "at row 3"
-    assert validation._where(()) == "there"

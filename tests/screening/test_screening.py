@@ -8,7 +8,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from problems import INTERCEPTS, SHAPES, make_problem, problems, solved_problems
+from problems import (
+    INTERCEPTS,
+    SHAPES,
+    TARGETS,
+    make_problem,
+    problems,
+    solved_problems,
+)
 from safety import Reference, examine, examine_seeds
 from wideberth import screen, solve
 from wideberth.problem import Pair, Problem
@@ -30,8 +37,8 @@ from wideberth_paper.reference import ideal_partition
 seeds = st.integers(0, 2**32 - 1)
 
 
-@given(problems(log_C=(-3, 3), max_n=25), seeds)
-@settings(max_examples=40)
+@given(problems(log_C=(-3, 3), max_n=25, targets=TARGETS), seeds)
+@settings(max_examples=60)
 def test_no_decision_and_no_bound_is_ever_wrong(problem, seed):
     tally = examine(quiet_reference(problem), np.random.default_rng(seed))
     for count in tally.values():

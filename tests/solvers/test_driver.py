@@ -5,7 +5,6 @@ import pytest
 
 from problems import make_problem
 from wideberth import solve
-from wideberth.problem import Problem
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Batches, FirstPass, Gather, part_of
 from wideberth.solvers.driver import Driver, solve_in_memory
@@ -95,13 +94,6 @@ def test_rows_in_memory_are_one_batch_of_many(intercept):
     alpha, _, _ = several.dual_weights()
     value = problem.dual_at(alpha).value
     assert value == pytest.approx(several.certificate.dual, rel=1e-9)
-
-
-def test_a_problem_without_weights_is_solved():
-    problem = Problem.from_data(np.eye(3), [1, -1, 1], sample_weight=np.zeros(3))
-    found = solve_in_memory(problem, Control(1e-6))
-    assert not found.point.w.any()
-    assert found.meets(1e-6)
 
 
 def test_a_sample_costs_no_read_that_only_evaluates_the_objective(monkeypatch):

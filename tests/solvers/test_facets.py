@@ -5,17 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from polyhedral import (
-    INTERCEPTS,
-    SHAPES,
-    assert_same,
-    intercept_options,
-    make_arguments,
-)
+from polyhedral import SHAPES, assert_same, make_arguments
+from problems import INTERCEPTS, intercept_options
 from wideberth import Box, CrossPolytope, solve
 from wideberth.problem import Problem
 from wideberth.solvers.algebra import Curvature, Factor, ThinFactor
-from wideberth.solvers.interior import InteriorPoint
 
 CASES = list(itertools.product(SHAPES, INTERCEPTS, (0.0, 2.0)))
 
@@ -88,48 +82,6 @@ def test_a_radius_of_zero_leaves_the_penalty_alone(shape):
 # -- the steps -------------------------------------------------------------------------
 
 
-def residuals(engine):
-    """What is left of Qx = Σα_ie_i + Bᵀh."""
-    return (
-        engine.block.rows.penalty * engine.x
-        - engine.combined
-        - engine.block.adjoint(engine.block.h)
-    )
-
-
-@pytest.mark.parametrize(("shape", "intercept", "norm_penalty"), CASES)
-def test_steps_of_newton_solve_their_equations(shape, intercept, norm_penalty):
-    """The equations are linear, so what is left of them shrinks as one vector."""
-    X, y, options = make_arguments(9, shape=shape, norm_penalty=norm_penalty)
-    problem = Problem.from_data(X, y, intercept=intercept, **options)
-    engine = InteriorPoint(problem)
-    d, cone = problem.rows.d, engine.block
-    for _ in range(6):
-        before = residuals(engine)
-        assert engine.step()
-        after = residuals(engine)
-        size = 1 + np.linalg.norm(engine.combined)
-        share = (after @ before) / (before @ before)
-        if np.linalg.norm(before) > 1e-9 * size:  # else all of it is rounding
-            assert -1e-9 <= share < 1
-        assert np.linalg.norm(after - share * before) <= 1e-9 * size
-        engine.resync()  # the carried sum is that of α
-        assert np.linalg.norm(residuals(engine) - after) <= 1e-9 * size
-        assert cone.k.min() > 0
-        assert cone.h.min() > 0
-    image, t = cone.scales * engine.x[cone.noisy], engine.x[d]
-    if problem.noise.sets.dual_order == 1:
-        u = 0.5 * cone.scales * cone.k.sum(axis=0)
-        assert u.sum() == pytest.approx(t, rel=1e-9)
-        np.testing.assert_allclose(
-            0.5 * cone.scales * (cone.k[0] - cone.k[1]), image, atol=1e-9 * t
-        )
-        force = cone.h.sum(axis=0) / cone.scales  # σ, one for all features
-        np.testing.assert_allclose(force, force[0], rtol=1e-9)
-    else:
-        np.testing.assert_allclose(cone.k, [t + image, t - image], atol=1e-9 * t)
-
-
 @pytest.mark.parametrize("border", [[0.0], [0.0, 0.0], [0.0, 2.0]])
 def test_a_thin_factor_solves_what_a_dense_one_solves(border):
     rng = np.random.default_rng(11)
@@ -159,42 +111,3 @@ def test_curvatures_with_signs_are_solved_with():
     thin = whole.factor(2)
     assert isinstance(thin, ThinFactor)
     np.testing.assert_allclose(matrix @ thin.solve(right), right, atol=1e-9)
-
-
-@pytest.mark.parametrize("shape", ["linf", "box"])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_features_taken_in_on_the_way_change_no_value(shape, intercept):
-    X, y, options = make_arguments(13, shape=shape, n=20, d=12, norm_penalty=0.5)
-    whole = Problem.from_data(X, y, intercept=intercept, **options)
-    J = np.array([0, 3, 4, 7, 8])
-    engine = InteriorPoint(whole.with_features(J))
-    for _ in range(4):
-        assert engine.step()
-    w, b, kept = engine.w.copy(), engine.b, engine.copied()
-    old = dict(zip(J[kept.block.noisy].tolist(), kept.block.k.T, strict=True))
-    engine.widen(whole, J)
-    assert np.array_equal(engine.w[J], w)
-    assert not np.delete(engine.w, J).any()
-    assert engine.b == b
-    before = kept.problem.at(kept.w, kept.b).value
-    assert whole.at(engine.w, engine.b).value == pytest.approx(before, rel=1e-12)
-    cone, t = engine.block, engine.x[12]
-    for j, k in zip(cone.noisy.tolist(), cone.k.T, strict=True):
-        assert j not in old or np.array_equal(k, old[j])
-        assert (k[0] - k[1]) / 2 == pytest.approx(engine.w[j], abs=1e-12 * k.max())
-    assert t - kept.x[5] == pytest.approx(
-        0.5 * cone.scales @ cone.k.sum(axis=0)
-        - 0.5 * kept.block.scales @ kept.block.k.sum(axis=0)
-    )
-    force = kept.block.h.sum() / kept.block.scales.sum()
-    np.testing.assert_allclose(cone.h.sum(axis=0), force * cone.scales, rtol=1e-9)
-    assert cone.h.min() > 0
-    margins = whole.rows.margins(engine.w)
-    beyond = engine.block.rows.extras @ engine.x[12:]
-    np.testing.assert_allclose(engine.slack, 1 - margins - beyond, atol=1e-12)
-    for _ in range(40):
-        if engine.relative_gap <= 1e-9 or not engine.step():
-            break
-    best = solve(X, y, tol=1e-9, **options, **intercept_options(intercept))
-    value = whole.at(engine.w, engine.b).value
-    assert value == pytest.approx(best.primal, rel=1e-7)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from polyhedral import INTERCEPTS, assert_same, intercept_options, make_arguments
+from polyhedral import assert_same, make_arguments
+from problems import INTERCEPTS, intercept_options
 from wideberth import Box, path, solve
 from wideberth.problem import Problem
 from wideberth.solvers.base import Control

@@ -20,18 +20,6 @@ def under_way(barrier, noise, seed, radius=0.1, steps=3):
     return engine
 
 
-def predicted(engine):
-    """dx of a predictor, its relative move of the dual_slack, and what is to be corrected."""
-    block = engine.block
-    block.scale(engine)
-    weights, per_mu = engine.hinge_curvature()
-    theta = engine.c * weights
-    factor, sums = block.system(theta, (engine.slack, per_mu))
-    right = engine.combined - block.rows.penalty * engine.x
-    engine.factor = factor
-    return engine._predict(right, theta, weights, engine.slack, sums)[:3]
-
-
 @pytest.mark.parametrize("barrier", BARRIERS)
 @pytest.mark.parametrize("noise", ["l2", "linf", "l1"])
 def test_steps_keep_the_equations_that_are_linear(barrier, noise):
@@ -48,21 +36,3 @@ def test_steps_keep_the_equations_that_are_linear(barrier, noise):
         combined = engine.block.rows.combine(engine.alpha) + engine.block.rows.folded
         size = np.abs(engine.combined).max()
         np.testing.assert_allclose(engine.combined, combined, atol=1e-9 * size)
-
-
-@pytest.mark.parametrize("barrier", BARRIERS)
-@pytest.mark.parametrize("radius", [0.0, 0.1])
-@pytest.mark.parametrize("steps", [1, 2, 3, 4])
-def test_mu_after_a_predictor_is_told_without_taking_it(barrier, radius, steps):
-    """Mehrotra's rule asks for the mean product at the longest step of a predictor."""
-    engine = under_way(barrier, "l2", 2, radius, steps)
-    mu, (dx, rate, lifts) = engine.mu, predicted(engine)
-    target, _ = engine._correct(dx, rate, lifts)
-    longest = min(1.0, engine.block.longest())
-    for rates in (rate, -1 - rate):
-        longest = min(longest, 1 / max(-rates.min(), 1.0))
-    dual_slack = engine.dual_slack * (1 + longest * rate)
-    multiplier = engine.multiplier * (1 - longest * (1 + rate))
-    units = 1.0 if engine.barrier is None else engine.barrier
-    after = float((units * dual_slack * multiplier).mean())
-    assert target == pytest.approx(mu * min(max(after / mu, 0.0), 1.0) ** 3, rel=1e-8)

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import wideberth
 from measured import FORMS, make_arguments
+from problems import INTERCEPTS, intercept_options
 from torture_oracle import Answer, Task, judge
 from wideberth import RobustLinearSVC, solve
 from wideberth.errors import fill
@@ -15,15 +16,6 @@ from wideberth.noise.reading import read_errors
 from wideberth.problem import Problem
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.shrinking import Shrinking
-
-INTERCEPTS = (None, 1.0, 0.0)
-
-
-def intercept_options(intercept):
-    return {
-        "fit_intercept": intercept is not None,
-        "intercept_penalty": intercept or 0.0,
-    }
 
 
 def near_the_same(one, two, problem_size=1.0, digits=1e-8):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from sklearn.exceptions import ConvergenceWarning
 
 import polyhedral
-from problems import INTERCEPTS, make_problem, problems
+from problems import INTERCEPTS, intercept_options, make_problem, problems
 from safety import Reference
 from wideberth import NullModelWarning, critical_radius, path, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
@@ -37,9 +37,7 @@ def arguments(problem):
         "y": problem.y,
         "noise": problem.noise.sets,
         "sample_weight": problem.weights,
-        "fit_intercept": problem.intercept is not None,
-        "intercept_penalty": problem.intercept or 0.0,
-    }
+    } | intercept_options(problem.intercept)
 
 
 def assert_equals_cold_solutions(found, radius=None, **data):
@@ -110,13 +108,13 @@ def test_order_and_repetition_of_the_grid_do_not_matter(cancer):
 
 
 @pytest.mark.parametrize("shape", ["l2", "ellipsoid", *polyhedral.SHAPES])
-@pytest.mark.parametrize("intercept", polyhedral.INTERCEPTS)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_paths_over_penalties_equal_cold_solutions(shape, intercept):
     X, y, options = polyhedral.make_arguments(
         1, shape="l2" if shape == "ellipsoid" else shape, n=40
     )
     how = {"noise": np.arange(5.0) if shape == "ellipsoid" else options["noise"]}
-    how |= polyhedral.intercept_options(intercept)
+    how |= intercept_options(intercept)
     penalties = [0.0, 30.0, 2.5]
     found = path(
         X,
@@ -149,7 +147,7 @@ def test_a_path_under_a_penalty_starts_where_the_model_stops_being_null(
     y = np.tile([1, -1], 20)
     X = rng.normal(size=(40, 4)) + 0.5 * y[:, None]
     how = {"noise": noise, "norm_penalty": 3.0, "quiet": True}
-    how |= polyhedral.intercept_options(intercept)
+    how |= intercept_options(intercept)
     found = path(X, y, Cs=5, radii=[0.05], **how)
     start = found.Cs[0]
     assert not solve(X, y, C=start * (1 - 1e-6), radius=0.05, **how).w.any()

@@ -224,27 +224,6 @@ def test_small_and_wide_data(n, d, intercept):
     assert found.primal == pytest.approx(solve(X, y, **options).primal, rel=1e-7)
 
 
-@pytest.mark.parametrize("intercept", [0.0, 1.0])
-def test_rows_at_the_margin_need_not_all_fit(intercept):
-    X, y = tall_data(30_000, 4)
-    y[:] = np.where(np.arange(len(y)) % 1_000 == 0, 1.0, -1.0)  # best: always −1
-    terms, control = Terms(4, 1.0, 0.0, L2(), intercept), Control(1e-6)
-    found = searched(Counting(X, y, 2_000), terms, control, random_state=0)
-    problem = Problem.from_data(X, y, C=1.0, radius=0.0, intercept=intercept)
-    own = problem.gap(found.w, found.b, found.alpha)
-    assert own == pytest.approx(found.certificate.gap, abs=1e-9 * len(y))
-    assert own <= 1e-6 * found.certificate.primal
-
-
-@pytest.mark.parametrize("held", [60, 150])
-def test_little_memory_costs_reads_not_accuracy(held):
-    X, y = tall_data(30_000, 20)
-    terms, control = Terms(20, 0.05, 0.1, L2(), None), Control(1e-4)
-    found = searched(Counting(X, y, held), terms, control)
-    assert found.grouped
-    assert found.certificate.gap <= 1e-4 * found.certificate.primal
-
-
 def test_too_little_memory_is_said(data, monkeypatch):
     monkeypatch.setattr("wideberth.data.sources.Source.capacity", lambda *_: 60)
     monkeypatch.setattr("wideberth.solvers.driver.MOST_STEPS", 3)

@@ -6,16 +6,14 @@ from hypothesis import given, settings
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
-from problems import make_problem, problems
+from problems import intercept_options, make_problem, problems
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.endpoints import critical_radius
 from wideberth.screening import Partition, Reduction
-from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint
-from wideberth_paper import load
 
 SMOOTH = ("l2", "ellipsoid")
 
@@ -28,10 +26,8 @@ def arguments(problem, **changes):
         "sample_weight": problem.weights,
         "radius": problem.radii,
         "noise": problem.noise.sets,
-        "fit_intercept": problem.intercept is not None,
-        "intercept_penalty": problem.intercept or 0.0,
         "random_state": 0,
-    } | changes
+    } | (intercept_options(problem.intercept) | changes)
 
 
 def quietly(**kwargs):
@@ -95,9 +91,8 @@ def test_tall_data_needs_few_passes(tall, C, radius, intercept):
         y,
         C=C,
         radius=radius,
-        fit_intercept=intercept is not None,
-        intercept_penalty=intercept or 0.0,
         random_state=0,
+        **intercept_options(intercept),
     )
     assert solution.converged
     # At most 45 on any kernels tried; `make bench-guard` watches the counts.
@@ -158,19 +153,6 @@ def test_quiet_leaves_warnings_in_the_solution(tall):
     assert isinstance(note, ConvergenceWarning)
 
 
-def test_screened_samples_have_the_proven_dual_weight():
-    X, y = load("breast_cancer")
-    for region in ("gap", "midpoint", "ellipsoid"):
-        solution = solve(X, y, radius=0.05, screening=region, fit_intercept=False)
-        exact = solve(X, y, radius=0.05, tol=1e-12, fit_intercept=False)
-        assert solution.removed.mean() > 0.5
-        assert np.all(exact.alpha[solution.removed] < 1e-6)
-        assert np.all(exact.alpha[solution.saturated] > 1 - 1e-6)
-    assert not solve(
-        X, y, radius=0.05, screening=None, fit_intercept=False
-    ).removed.any()
-
-
 @pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
 def test_null_model_warns_and_names_the_critical_radius(intercept):
     problem = make_problem(1, n=30, intercept=intercept)
@@ -193,15 +175,6 @@ def test_not_converging_is_said_with_gap_tolerance_and_remedy(tall):
     assert np.isfinite(solution.w).all()
     with pytest.warns(ConvergenceWarning, match="raise max_seconds"):
         solve(X, y, max_seconds=1e-6, fit_intercept=False)
-
-
-def test_a_callback_can_stop_the_work():
-    problem = make_problem(0)
-    point, dual = problem.at(np.ones(4)), problem.dual_at(problem.weights)
-    control = Control(callback=lambda entry: entry["gap"] > 0)
-    assert not control.exhausted()
-    control.record(problem, problem.certificate(point, dual), (30, 0, 0))
-    assert control.exhausted()
 
 
 def test_rows_settled_wrongly_cannot_make_an_unbalanced_dual_point():

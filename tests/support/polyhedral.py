@@ -8,16 +8,7 @@ from wideberth import Box, CrossPolytope
 
 #: Shapes by name; scales of which one is 0 make those that take them.
 SHAPES = ("linf", "l1", "box", "cross-polytope")
-INTERCEPTS = (None, 1.0, 0.0)
 _SCALED = {"box": Box, "cross-polytope": CrossPolytope}
-
-
-def intercept_options(intercept) -> dict:
-    """What `solve` takes for an intercept as problems have it."""
-    return {
-        "fit_intercept": intercept is not None,
-        "intercept_penalty": intercept or 0.0,
-    }
 
 
 def make_arguments(

@@ -26,6 +26,14 @@ INTERCEPTS = (None, 1.0, 0.0)
 EXTREME_PENALTIES = (1e-4, 1e4)
 
 
+def intercept_options(intercept):
+    """What `solve` takes for an intercept as problems have it."""
+    return {
+        "fit_intercept": intercept is not None,
+        "intercept_penalty": intercept or 0.0,
+    }
+
+
 def make_problem(
     seed,
     *,

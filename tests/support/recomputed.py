@@ -78,20 +78,22 @@ def none(cell):
     assert (cell.text, cell.value) == ("–", "")
 
 
-def with_error(cell, mean, error):
+def with_error(cell, mean, error, rtol=1e-6):
     """The error has two significant digits, and the mean as many decimals."""
-    _near(cell.value, mean)
+    _near(cell.value, mean, rtol)
+    unit = 100 if cell.text.endswith(" %") else 1
     shown, _, behind = cell.text.removesuffix(" %").partition(" ± ")
     if error == 0:
         assert behind == "0"
-        assert float(shown.replace("−", "-")) == pytest.approx(100 * mean)
+        assert float(shown.replace("−", "-")) == pytest.approx(unit * mean)
         return
     if error < 1e-8 * max(abs(mean), 1e-4):
         return  # next to nothing, and a power of ten
     assert len(re.sub(r"^0\.0*|\.", "", behind)) == 2, behind
-    half = 0.5 * 10.0 ** -len(behind.partition(".")[2])
-    assert abs(float(behind) - 100 * error) <= half * 1.001
-    assert abs(float(shown.replace("−", "-")) - 100 * mean) <= half * 1.001
+    half = 0.5 * 10.0 ** -len(behind.partition(".")[2]) * 1.001
+    off = abs(float(shown.replace("−", "-")) - unit * mean)
+    assert abs(float(behind) - unit * error) <= half + rtol * unit * error
+    assert off <= half + rtol * unit * abs(mean)
 
 
 def rows_of(table, *headings):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from problems import intercept_options
 from wideberth import Box
 from wideberth._solve import solve
 from wideberth.problem import Pair, Problem
@@ -133,8 +134,7 @@ def solved(problem: Problem, X, y, options, intercept) -> Sparse:
         found = solve(
             X,
             y,
-            fit_intercept=intercept is not None,
-            intercept_penalty=intercept or 0.0,
+            **intercept_options(intercept),
             tol=1e-10,
             screening=None,
             **options,
