@@ -109,9 +109,10 @@ def test_no_function_falls_faster_than_its_value_and_gradient_allow(kernel, seed
 
 
 def test_no_attack_of_a_part_of_the_campaign_succeeds():
-    found = examine_kernels(range(8)).values()
-    assert sum(count["moves"] for count in found) > 10_000
-    assert not any(count["wrong"] for count in found)
+    found = examine_kernels(range(20))
+    assert len({kind.partition(", ")[2] for _, kind in found}) >= 5
+    assert sum(count["moves"] for count in found.values()) > 50_000
+    assert not any(count["wrong"] for count in found.values())
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -159,25 +160,6 @@ def test_the_certified_radius_is_where_the_proof_of_a_label_ends(wine):
     assert model.robust_score(X, y) == model.robust_score(X, y, radius=0.2)
 
 
-@pytest.mark.parametrize("error_shape", ["ellipsoid", "box"])
-def test_error_bars_of_cells_reach_behind_the_kernel(wine, error_shape):
-    X, y = wine
-    rng = np.random.default_rng(2)
-    errors = rng.exponential(0.2, size=X.shape)
-    model = curved(RobustLinearSVC(C=2, error_shape=error_shape))
-    model.fit(X, y, X_err=errors)
-    certified, found = model.certified_radius(X, X_err=errors), model.predict(X)
-    size = 0.999 * np.minimum(certified, 50.0)
-    at = rng.normal(size=X.shape)
-    order = np.inf if error_shape == "box" else 2
-    unit = at / np.linalg.norm(at, ord=order, axis=1, keepdims=True)
-    np.testing.assert_array_equal(
-        model.predict(X + size[:, None] * errors * unit), found
-    )
-    with pytest.raises(ValueError, match="X_err must be given"):
-        model.certified_radius(X)
-
-
 def test_training_sees_the_longest_move_of_each_sample(wine):
     X, y = wine
     radii = np.linspace(0.0, 0.2, len(X))
@@ -206,17 +188,6 @@ def test_predictions_stay_within_their_range(kernel):
     assert np.all((low <= found) & (found <= high))
     np.testing.assert_allclose((low + high) / 2, model.predict(X))
     np.testing.assert_array_less(model.prediction_range(X, radius=0.1)[:, 1], high)
-
-
-def test_landmarks_that_repeat_cost_no_certificate(wine):
-    X, y = wine
-    X = np.repeat(X[:20], 5, axis=0)
-    y = np.repeat(y[:20] if len(set(y[:20])) > 1 else np.arange(20) % 2, 5)
-    model = curved(RobustLinearSVC(10, 0.01), m=100).fit(X, y)
-    certified, found = model.certified_radius(X), model.predict(X)
-    assert np.isfinite(model[-1].coef_).all()
-    moved = X + 0.999 * certified[:, None] * np.eye(3)[0]
-    np.testing.assert_array_equal(model.predict(moved), found)
 
 
 def test_categories_before_the_kernel_do_not_move(wine):

