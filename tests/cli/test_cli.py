@@ -21,8 +21,6 @@ from sklearn.preprocessing import StandardScaler
 
 from commands import EXECUTABLE, as_csv, execute, here, read_csv, run, two_classes
 from wideberth import (
-    Box,
-    CrossPolytope,
     RobustLinearSVC,
     RobustLinearSVCCV,
     make_robust_pipeline,
@@ -36,7 +34,6 @@ from wideberth.cli.options import (
     UsageError,
     parse,
 )
-from wideberth.measurement.radius import noise_from_replicates
 
 X, Y = two_classes()
 unix = pytest.mark.skipif(
@@ -123,20 +120,6 @@ def test_predict_and_certify_give_what_the_model_gives(fitted):
         (folder / name).unlink()
 
 
-def test_a_table_in_a_file_leaves_a_sentence_on_the_terminal(fitted):
-    folder, _ = fitted
-    n, asked = len(Y), "model.wideberth data.csv --out rows.csv --force"
-    assert (
-        run(f"predict {asked}", folder=folder).stdout == f"{n} of {n} rows predicted\n"
-    )
-    said = run(f"certify {asked}", folder=folder).stdout
-    model = load_model(folder / "model.wideberth").pipeline
-    assert (
-        f"accuracy   {100 * model.score(X, Y):.1f} % of {n} rows with a class" in said
-    )
-    (folder / "rows.csv").unlink()
-
-
 def test_columns_are_found_by_name_and_a_missing_one_is_named(fitted):
     folder, _ = fitted
     turned = as_csv(
@@ -179,27 +162,6 @@ def test_other_formats_come_from_standard_input_too(tmp_path):
     np.testing.assert_allclose(
         list(result["model"]["coefficients"].values()), model.coef_.T, rtol=1e-6
     )
-
-
-def test_replicates_are_averaged_and_give_the_radii(tmp_path, fit):
-    rng = np.random.default_rng(1)
-    centre, y = two_classes(40, seed=2)
-    counts = rng.integers(1, 4, 40)
-    ids = np.repeat(np.arange(40), counts)
-    scatter = rng.normal(size=(len(ids), 3)) * [0.1, 0.2, 1.0]
-    readings = (centre[ids] + scatter).round(4)
-    table = as_csv(readings, y[ids], sample=[f"s{i}" for i in ids])
-    (tmp_path / "data.csv").write_text(table)
-    groups = [readings[ids == i] for i in range(40)]
-    means = np.array([group.mean(axis=0) for group in groups])
-    scales, radii = noise_from_replicates(groups)
-    command = "data.csv --target state --replicates sample --folds 0"
-    result = fit(command)
-    assert result["uncertainty"]["samples"] == 40
-    assert result["uncertainty"]["samples_measured_once"] == (counts == 1).sum()
-    np.testing.assert_allclose(list(result["uncertainty"]["scales"].values()), scales)
-    model = RobustLinearSVC(noise=scales).fit(means, y, radius=radii)
-    np.testing.assert_allclose(weights(result), model.coef_.T, rtol=1e-5)
 
 
 def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path, fit):
@@ -517,8 +479,6 @@ def test_the_model_can_go_to_standard_output(fitted):
 
 # -- few features ----------------------------------------------------------------------
 
-TOLERANCES = np.array([0.2, 0.4, 1.5])
-
 
 @pytest.fixture
 def tolerances(tmp_path):
@@ -526,32 +486,6 @@ def tolerances(tmp_path):
     (tmp_path / "data.csv").write_text(as_csv(X, Y))
     (tmp_path / "tol.csv").write_text("name,scale\nsize,1.5\nmass,0.2\ntemp,0.4\n")
     return tmp_path
-
-
-@pytest.mark.parametrize(("noise", "kind"), [("linf", Box), ("l1", CrossPolytope)])
-@pytest.mark.parametrize("scaling", [[], ["--standardize"], ["--memory", "8GB"]])
-def test_tolerances_reach_model_file_and_report(fit, tolerances, noise, kind, scaling):
-    result = fit(
-        f"data.csv --target state --noise {noise} tol.csv "
-        f"--norm-penalty 2 --out m.wideberth --folds 0 {' '.join(scaling)}"
-    )
-    svc = RobustLinearSVC(radius=1.0, noise=kind(TOLERANCES), norm_penalty=2.0)
-    steps = [StandardScaler()] if "--standardize" in scaling else []
-    model = make_robust_pipeline(*steps, svc).fit(X, Y)
-    _, coef, _ = model._robust_model()
-    np.testing.assert_allclose(np.ravel(weights(result)), coef[0], atol=1e-3)
-    assert result["uncertainty"]["shape"] == kind.name
-    assert result["uncertainty"]["scales"] == {"mass": 0.2, "temp": 0.4, "size": 1.5}
-    assert result["uncertainty"]["largest"] == 1  # as far as the tolerances
-    assert result["model"]["norm_penalty"] == 2
-    kept = result["model"]["coefficients"].keys() - {*result["model"]["left_out"]}
-    assert len(kept) == len(model.support_features_)
-    stored = load_model(tolerances / "m.wideberth").pipeline
-    assert isinstance(stored.noise_, kind)
-    assert stored[-1].norm_penalty == 2
-    np.testing.assert_allclose(
-        stored.certified_radius(X), model.certified_radius(X), rtol=0.02
-    )
 
 
 def test_features_without_a_weight_are_told(fit, tolerances, capsys):

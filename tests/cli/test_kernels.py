@@ -108,26 +108,6 @@ def test_C_gamma_and_radius_are_chosen_together(moons, tmp_path):
     assert (last.C, last.gamma, last.radius) == (known.C_, known.gamma_, known.radius_)
 
 
-def test_several_classes_and_rows_with_their_own_radii(tmp_path):
-    rng = np.random.default_rng(4)
-    kind = rng.integers(0, 3, 150)
-    angle = 2 * np.pi * kind / 3 + 0.3 * rng.normal(size=150)
-    X = np.c_[np.cos(angle), np.sin(angle)].round(3)
-    y, sigma = np.array(["ash", "elm", "oak"])[kind], rng.uniform(0, 0.3, 150).round(3)
-    write(tmp_path, X, y, sigma=sigma)
-    words = "--kernel rbf --radius-column sigma --folds 3 --out m.wideberth"
-    told, _ = fit(tmp_path, words)
-    machine = RobustKernelSVC(solver_options={"random_state": 0})
-    known = machine.fit(X - X.mean(axis=0), y, radius=sigma)
-    said = json.loads(
-        run("certify m.wideberth data.csv --json", folder=tmp_path).stdout
-    )
-    found = [row["certified_radius"] for row in said["predictions"]]
-    expected = known.certified_radius(X - X.mean(axis=0))
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert [*told["evaluation"]["models"]] == ["kernel", "line", "ordinary", "tuned"]
-
-
 def test_categories_do_not_move_and_gaps_are_filled(moons, tmp_path):
     """What is certified holds whatever the category, and is of the numbers alone."""
     X, y = moons

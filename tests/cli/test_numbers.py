@@ -292,16 +292,6 @@ def test_errors_of_the_target_follow_the_rule(tmp_path):
         assert "no number in column 'flux' has an error that can be used" in refused
 
 
-def test_errors_in_a_table_of_their_own_are_those_beside_the_values(tmp_path):
-    X, y, E, e = measurements(120)
-    table(E, e).to_csv(tmp_path / "errors.csv", index=False)
-    words = "--model measured --folds 0 --errors"
-    beside = told(tmp_path, table(X, y, E, e), f"{words} suffix:_err")
-    apart = told(tmp_path, table(X, y), f"{words} errors.csv")
-    assert apart["model"] == beside["model"]
-    assert apart["data"]["numbers"]["error"] == np.median(e)
-
-
 @pytest.mark.parametrize(
     ("spoil", "code"),
     [

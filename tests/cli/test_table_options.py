@@ -204,15 +204,6 @@ def test_what_is_no_date_is_shown(folder):
 # -- weights -----------------------------------------------------------------------------
 
 
-def test_a_weight_counts_a_row_as_often(folder):
-    rows = np.repeat(np.arange(N), folder["w"])
-    write("often.csv", {name: np.asarray(v)[rows] for name, v in folder.items()})
-    how = "--drop site kit day --radius 0.1 --tol 1e-8"
-    once = fit(f"lab.csv {how} --weight-column w")
-    often = fit(f"often.csv {how.replace('day', 'day w')}")
-    assert weights(once) == pytest.approx(weights(often), abs=1e-5)
-
-
 @pytest.mark.parametrize(("weight", "what"), [("-1", "is -1"), ("", "has no value")])
 def test_weights_are_checked(folder, weight, what):
     write("lab.csv", folder | {"w": [*map(str, folder["w"][:-1]), weight]})

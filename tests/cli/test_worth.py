@@ -20,7 +20,6 @@ from wideberth.cli import evaluation
 from wideberth.cli.advice import judge_worth
 from wideberth.cli.describe import find_leaks, separation
 from wideberth.cli.evaluation import paired_gain
-from wideberth.cli.model import load_model
 from wideberth.cli.options import FitOptions, Radii
 from wideberth.cli.output import points
 from wideberth.cli.prepare import Columns, PreparedRows
@@ -360,34 +359,6 @@ def test_sparse_and_large_tables_have_the_same_leaks(monkeypatch):
     assert find_leaks(rows_of(sp.csr_array(X), y), 0) == dense
     monkeypatch.setattr("wideberth.cli.describe._ROWS", 100)
     assert find_leaks(rows_of(X, y), 0) == dense
-
-
-# -- rows that flip --------------------------------------------------------------------
-
-
-def test_rows_flip_where_the_worst_noise_says_so(tmp_path):
-    """Moved a little further than the least noise, a row changes class, not before."""
-    X, y = two_classes(90)
-    y[X[:, 0] > 2.5] = "gone"
-    scales = [0.5, 1.0, 4.0]
-    (tmp_path / "s.csv").write_text("\n".join(map(str, scales)))
-    words = ("--standardize", "--noise", "s.csv", "--radius", 0.3)
-    result, _ = fit(
-        tmp_path, as_csv(X, y), *words, "--folds", 0, "--out", "m.wideberth"
-    )
-    model = load_model(str(tmp_path / "m.wideberth")).pipeline
-    flips = result["flips"]
-    right = model.predict(X) == y
-    reach = model.certified_radius(X)
-    assert flips["right"] == right.sum()
-    assert flips["flippable"] == np.sum(right & (reach <= 0.3))
-    radii = [one["radius"] for one in flips["rows"]]
-    np.testing.assert_allclose(radii, np.sort(reach[right])[: len(radii)])
-    for one in flips["rows"]:
-        k = one["row"] - 1
-        move = model.worst_case(X[[k]], y[[k]], one["radius"])[0]
-        assert model.predict(X[[k]] + 1.001 * move)[0] == one["rival"]
-        assert model.predict(X[[k]] + 0.999 * move)[0] == one["class"]
 
 
 # -- advice ----------------------------------------------------------------------------
