@@ -1,4 +1,4 @@
-"""Did it pay? Paired gains, the sentence that sums them up, leaks, and rows that flip."""
+"""Did it pay? Paired gains, the sentence that sums them up, and leaks."""
 
 import json
 import re

@@ -49,6 +49,20 @@ def test_no_table_of_a_part_of_the_campaign_breaks_a_claim(claim):
     assert not [what for what in +found if not what.startswith("(")]
 
 
+@pytest.mark.parametrize("n", [40, 200])
+@pytest.mark.parametrize("d", [2, 4])
+def test_one_quantity_measured_twice_has_a_correlation_next_to_one(n, d):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        true = rng.normal(size=(n, d))
+        true[:, 1] = true[:, 0]  # two instruments
+        E = rng.uniform(0.1, 1, size=(n, d)) * (rng.random((n, d)) < 0.5)
+        X = true + E * rng.normal(size=(n, d))
+        spread = TrueFeatures(n_components=1).fit(X, X_err=E).covariances_[0]
+        correlation = spread[0, 1] / np.sqrt(spread[0, 0] * spread[1, 1])
+        assert 0.99 < correlation < 1
+
+
 def scripted(objectives):
     """An E step whose objectives are these, in turn; M steps do nothing much."""
     told = iter(objectives)
