@@ -24,13 +24,7 @@ from arguments import (
     masked,
     with_gap,
 )
-from wideberth import (
-    RobustLinearSVC,
-    RobustLinearSVCCV,
-    critical_radius,
-    path,
-    solve,
-)
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, critical_radius, path, solve
 from wideberth._screen import screen
 from wideberth.data import DataError, open_data
 from wideberth.problem import Problem

@@ -118,14 +118,7 @@ def by_pipeline(stated):
     return model.fit(X, Y, **beside)[-1].radius_
 
 
-TRAINERS = [
-    by_solve,
-    by_problem,
-    by_path,
-    by_classifier,
-    by_search,
-    by_pipeline,
-]
+TRAINERS = [by_solve, by_problem, by_path, by_classifier, by_search, by_pipeline]
 #: One statement of each kind.
 KINDS = ("linf", "array of scales", "Correlated", "Box", "covariances", "posteriors")
 #: A `Problem` takes a covariance in its principal axes only.

@@ -10,16 +10,8 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
-from wideberth import (
-    RobustLinearSVC,
-    make_robust_pipeline,
-    path,
-)
-from wideberth.plotting import (
-    CertifiedAccuracyDisplay,
-    MarginDisplay,
-    PathDisplay,
-)
+from wideberth import RobustLinearSVC, make_robust_pipeline, path
+from wideberth.plotting import CertifiedAccuracyDisplay, MarginDisplay, PathDisplay
 
 
 @pytest.fixture(autouse=True)

@@ -45,13 +45,8 @@ COUNTED = {
         "solvers/sweeps.py:Ascent.solve",
         "kernels/interior.pyx:minimise",
     ],
-    "warm starts": [
-        "solvers/starts.py:WarmStart",
-    ],
-    "cost models": [
-        "solvers/cost.py:Cost",
-        "solvers/small.py:is_small",
-    ],
+    "warm starts": ["solvers/starts.py:WarmStart"],
+    "cost models": ["solvers/cost.py:Cost", "solvers/small.py:is_small"],
 }
 
 

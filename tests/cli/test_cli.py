@@ -28,12 +28,7 @@ from wideberth import (
 )
 from wideberth.cli import errors, main
 from wideberth.cli.model import load_model
-from wideberth.cli.options import (
-    FitOptions,
-    Reading,
-    UsageError,
-    parse,
-)
+from wideberth.cli.options import FitOptions, Reading, UsageError, parse
 
 X, Y = two_classes()
 unix = pytest.mark.skipif(

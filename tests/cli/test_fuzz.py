@@ -14,13 +14,7 @@ from wideberth.data import DataError, open_table
 pytest.importorskip("resource", reason="cases run under limits that only Unix has")
 load_targets()
 #: Cases; what a case takes differs by a factor of a hundred.
-COUNTS = {
-    "csv": 1500,
-    "libsvm": 1500,
-    "commands": 40,
-    "model": 60,
-    "fit": 100,
-}
+COUNTS = {"csv": 1500, "libsvm": 1500, "commands": 40, "model": 60, "fit": 100}
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -230,10 +230,7 @@ def test_plain_values_come_back(value):
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (
-            pipeline(PCA(2), SVC()).fit(X, TWO),
-            "no PCA; store it with joblib",
-        ),
+        (pipeline(PCA(2), SVC()).fit(X, TWO), "no PCA; store it with joblib"),
         (
             SVC(solver_options={"random_state": np.random.RandomState(0)}),
             "no RandomState",

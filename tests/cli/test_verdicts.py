@@ -215,10 +215,7 @@ def test_choice_of_c_and_radius(cli):
         ("fit data.csv --target kind --model measured --memory 1GB", "--memory"),
         ("fit data.csv --target kind --model measured --noise linf", "--noise"),
         ("fit data.csv --target kind --model measured --tol 0.1", "--tol"),
-        (
-            f"fit data.csv --target kind --model measured {ERRORS} box",
-            "--errors … box",
-        ),
+        (f"fit data.csv --target kind --model measured {ERRORS} box", "--errors … box"),
     ],
 )
 def test_what_is_refused(cli, command, told, capsys):

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy import stats
-from sklearn.metrics import (
-    balanced_accuracy_score,
-    roc_auc_score,
-)
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 
 from commands import as_csv, run, two_classes

@@ -16,13 +16,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from wideberth import (
-    Box,
-    RobustLinearSVC,
-    TrueFeatures,
-    make_robust_pipeline,
-    solve,
-)
+from wideberth import Box, RobustLinearSVC, TrueFeatures, make_robust_pipeline, solve
 from wideberth.estimators import carry_noise
 
 _RNG = np.random.default_rng(0)

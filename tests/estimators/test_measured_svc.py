@@ -10,11 +10,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
-from sklearn.model_selection import (
-    GridSearchCV,
-    StratifiedKFold,
-    cross_val_score,
-)
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from test_verdict import measurements, pipeline
@@ -95,9 +91,7 @@ def test_a_cell_with_a_huge_error_is_a_gap(data):
     some = np.nan_to_num(X[:20])
     E = np.where(np.isnan(X[:20]), 1e9, E[:20])
     np.testing.assert_allclose(
-        model.decision_function(some, E),
-        model.decision_function(X[:20], E),
-        atol=1e-6,
+        model.decision_function(some, E), model.decision_function(X[:20], E), atol=1e-6
     )
 
 

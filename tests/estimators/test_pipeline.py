@@ -45,7 +45,7 @@ CHAINS = {
     "columns": (
         [
             ColumnTransformer(
-                [("a", StandardScaler(), [3, 1]), ("b", "passthrough", [0])],
+                [("a", StandardScaler(), [3, 1]), ("b", "passthrough", [0])]
             )
         ],
         True,

@@ -9,12 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 from support.ramp import wrong_labels
 
-from wideberth import (
-    RobustLinearSVC,
-    RobustLinearSVCCV,
-    path,
-    solve,
-)
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.certify import label_distances
 
 

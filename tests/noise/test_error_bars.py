@@ -8,12 +8,7 @@ import scipy.sparse as sp
 from measured import FORMS, SPREADS, make_arguments, make_measured
 from problems import INTERCEPTS, intercept_options
 from wideberth import critical_radius, screen, solve
-from wideberth.noise import (
-    Boxes,
-    Covariances,
-    Ellipsoids,
-    SumOfEllipsoids,
-)
+from wideberth.noise import Boxes, Covariances, Ellipsoids, SumOfEllipsoids
 from wideberth.problem import Problem
 from wideberth.problem.rows import gamma
 from wideberth.screening import Reduction

@@ -15,15 +15,7 @@ from wideberth import (
     path,
     solve,
 )
-from wideberth.noise import (
-    L1,
-    L2,
-    Correlated,
-    Ellipsoid,
-    Linf,
-    as_noise,
-    as_shape,
-)
+from wideberth.noise import L1, L2, Correlated, Ellipsoid, Linf, as_noise, as_shape
 from wideberth.noise.shapes import ellipsoid_of
 
 

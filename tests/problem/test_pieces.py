@@ -12,13 +12,7 @@ from scipy.optimize import brentq
 
 from wideberth.kernels.sparse import less_values
 from wideberth.measurement.population import read_variances
-from wideberth.noise import (
-    Boxes,
-    Covariances,
-    Ellipsoids,
-    SumOfEllipsoids,
-    factors,
-)
+from wideberth.noise import Boxes, Covariances, Ellipsoids, SumOfEllipsoids, factors
 from wideberth.problem import Problem, merge
 from wideberth.problem.changes import (
     EXTREME,
@@ -30,11 +24,7 @@ from wideberth.problem.changes import (
     out_of_range,
     presolve,
 )
-from wideberth.problem.endpoints import (
-    _knapsack,
-    project,
-    saturation_scale,
-)
+from wideberth.problem.endpoints import _knapsack, project, saturation_scale
 from wideberth.problem.limits import power_of_two
 from wideberth.problem.problem import balanced, best_intercept
 from wideberth.problem.rows import CommonValues

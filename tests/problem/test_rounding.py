@@ -15,19 +15,11 @@ import pytest
 
 from problems import make_problem
 from wideberth import solve
-from wideberth.noise import (
-    L2,
-    Covariances,
-    Ellipsoids,
-    SumOfEllipsoids,
-)
+from wideberth.noise import L2, Covariances, Ellipsoids, SumOfEllipsoids
 from wideberth.noise.sets import Noise
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
-from wideberth.problem.rounding import (
-    chain,
-    sum_rounding,
-)
+from wideberth.problem.rounding import chain, sum_rounding
 from wideberth.problem.rows import gamma
 from wideberth.results import not_converged, shortfall
 from wideberth.screening.regions import build_region

@@ -9,13 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from problems import (
-    INTERCEPTS,
-    SHAPES,
-    TARGETS,
-    make_problem,
-    solved_pair,
-)
+from problems import INTERCEPTS, SHAPES, TARGETS, make_problem, solved_pair
 from wideberth.problem import Pair
 from wideberth.problem.changes import presolve
 from wideberth.problem.endpoints import (
@@ -149,8 +143,7 @@ def test_another_unit_of_the_targets_changes_the_unit_of_the_answer(intercept, u
     problem = make_problem(3, intercept=intercept, targets="normal", norm_penalty=0.01)
     usual = optimum(problem, tol=1e-8)
     other = replace(
-        problem.with_weights(problem.weights * unit),
-        penalty=problem.penalty * unit,
+        problem.with_weights(problem.weights * unit), penalty=problem.penalty * unit
     ).with_targets(unit * problem.m)
     presolved = presolve(other)
     assert (presolved.kappa == 1.0) == (1e-9 < unit < 1e9)

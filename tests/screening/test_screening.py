@@ -27,9 +27,7 @@ from wideberth.screening import (
     screen_points,
 )
 from wideberth.screening.decisions import _intercept_bracket
-from wideberth.screening.regions import (
-    REGIONS,
-)
+from wideberth.screening.regions import REGIONS
 from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper import load
 from wideberth_paper.reference import ideal_partition

@@ -81,12 +81,7 @@ def test_storage_does_not_change_the_answer():
         unsorted.data[row] = unsorted.data[row][mixed]
     unsorted.has_sorted_indices = unsorted.has_canonical_format = False
     halves = sp.csr_array(
-        (
-            np.repeat(X.data / 2, 2),
-            np.repeat(X.indices, 2),
-            2 * X.indptr,
-        ),
-        shape=X.shape,
+        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape
     )
     explicit = X.copy()
     explicit.data[::7] = 0.0

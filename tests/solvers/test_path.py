@@ -117,13 +117,7 @@ def test_paths_over_penalties_equal_cold_solutions(shape, intercept):
     how |= intercept_options(intercept)
     penalties = [0.0, 30.0, 2.5]
     found = path(
-        X,
-        y,
-        Cs=[0.1, 1.0],
-        radii=[0.05],
-        norm_penalties=penalties,
-        quiet=True,
-        **how,
+        X, y, Cs=[0.1, 1.0], radii=[0.05], norm_penalties=penalties, quiet=True, **how
     )
     assert found.complete
     for point in found:

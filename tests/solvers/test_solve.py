@@ -87,12 +87,7 @@ def tall():
 def test_tall_data_needs_few_passes(tall, C, radius, intercept):
     X, y = tall
     solution = solve(
-        X,
-        y,
-        C=C,
-        radius=radius,
-        random_state=0,
-        **intercept_options(intercept),
+        X, y, C=C, radius=radius, random_state=0, **intercept_options(intercept)
     )
     assert solution.converged
     # At most 45 on any kernels tried; `make bench-guard` watches the counts.

@@ -51,11 +51,7 @@ def objective(X, y, w, b, options: dict) -> float:
     """R by its definition, for what `random_options` draws."""
     n = len(y)
     noise, radius = options.get("noise", "l2"), options.get("radius", 0.0)
-    norms = {
-        "l2": np.linalg.norm(w),
-        "linf": np.abs(w).sum(),
-        "l1": np.abs(w).max(),
-    }
+    norms = {"l2": np.linalg.norm(w), "linf": np.abs(w).sum(), "l1": np.abs(w).max()}
     if "X_err" in options:
         moved = options["X_err"] * np.abs(w)
         box = options["error_shape"] == "box"

@@ -132,12 +132,7 @@ def solved(problem: Problem, X, y, options, intercept) -> Sparse:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = solve(
-            X,
-            y,
-            **intercept_options(intercept),
-            tol=1e-10,
-            screening=None,
-            **options,
+            X, y, **intercept_options(intercept), tol=1e-10, screening=None, **options
         )
     return judged(problem, found.w, found.b, found.alpha)
 
