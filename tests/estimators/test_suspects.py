@@ -7,9 +7,16 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.preprocessing import StandardScaler
 from support.ramp import wrong_labels
 
-from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
+from wideberth import (
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    make_robust_pipeline,
+    path,
+    solve,
+)
 from wideberth.certify import label_distances
 
 
@@ -69,6 +76,31 @@ def test_own_errors_are_the_unit(flipped):
         suspects["distance"], model.certified_radius(X[rows], X_err=errors[rows])
     )
     np.testing.assert_allclose(suspects["noises"], suspects["distance"] / 2)
+
+
+def test_a_pipeline_suspects_rows_by_distances_in_units_of_the_data(flipped):
+    X, y, _ = flipped
+    X = X * [1, 10, 0.1]
+    svc = RobustLinearSVC(C=0.5, radius=0.5, noise=[0.2, 2.0, 0.02], ramp=-1.0)
+    model = make_robust_pipeline(StandardScaler(), svc).fit(X, y)
+    found = model[-1].suspects_
+    assert len(found) > 10
+    distance = model.certified_radius(X[found["sample"]])
+    np.testing.assert_allclose(found["distance"], distance)
+    np.testing.assert_allclose(found["noises"], distance / 0.5)
+
+
+def test_a_model_keeps_how_it_got_there_and_forgets_it(flipped):
+    X, y, wrong = flipped
+    model = RobustLinearSVC(ramp=-0.5, solver_options={"starts": 2}).fit(X, y)
+    found = solve(X, y, ramp=-0.5, starts=2, tol=model.tol).descent
+    (kept,) = model.descent_
+    assert kept["left_out"] == found.left_out.sum() >= len(wrong) / 2
+    assert kept["objectives"] == pytest.approx(list(found.objectives))
+    assert kept["ending"] == found.ending
+    model.set_params(ramp=None).fit(X, y)
+    assert not hasattr(model, "suspects_")
+    assert not hasattr(model, "descent_")
 
 
 def test_several_classes_and_text():
