@@ -134,14 +134,6 @@ def test_every_pair_of_roads_leads_to_the_same_model(name, monkeypatch):
     assert sure(case, one, other.w, other.b).sum() > 0.9 * NEW
 
 
-def test_what_a_pipeline_cannot_read_is_refused():
-    for case in (BY_NAME["one radius"], next(c for c in CASES if c.errors)):
-        roads = [r for r in ROADS if r.trainer == "pipeline" and r.refusal(case)]
-        assert roads
-        for road, answer in walk(case, roads).items():
-            assert wrong_with(case, road, answer) is None
-
-
 def test_roads_that_keep_rows_suspect_those_whose_label_is_wrong():
     case = BY_NAME["wrong labels"]
     roads = [r for r in there(case) if r.form in MEMORY and r.trainer in ESTIMATORS]

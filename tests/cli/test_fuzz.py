@@ -14,12 +14,12 @@ from wideberth.data import DataError, open_table
 pytest.importorskip("resource", reason="cases run under limits that only Unix has")
 load_targets()
 #: Cases; what a case takes differs by a factor of a hundred.
-COUNTS = {"csv": 1500, "libsvm": 1500, "commands": 40, "model": 60, "fit": 100}
+COUNTS = {"csv": 800, "libsvm": 800, "commands": 40, "model": 60, "fit": 100}
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_what_users_give_is_taken_or_refused_as_documented(name):
-    count = COUNTS.get(name, 200)
+    count = COUNTS.get(name, 150)
     tally = Tally()
     run_cases(name, tally, count, seconds=20)
     assert tally.findings == []

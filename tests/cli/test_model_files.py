@@ -568,7 +568,7 @@ def test_other_files_are_no_models_and_are_not_read_to_their_end(tmp_path):
             load_model("/dev/zero")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_flipped_bytes_and_cut_files_end_in_a_sentence(whole, tmp_path_factory, data):
     """Or in the model, where nothing was changed that it depends on."""
@@ -581,7 +581,7 @@ def test_flipped_bytes_and_cut_files_end_in_a_sentence(whole, tmp_path_factory, 
     refusal(bytes(spoilt[:end]), folder)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_changed_descriptions_end_in_a_sentence(whole, tmp_path_factory, data):
     """Checksums do not notice these."""

@@ -447,14 +447,14 @@ def _compare(case, result, table):
         cells = iter(row[1:])
         for kind, each in enumerate(own):
             means = np.array([each[test].mean() for _, test in case.splits])
-            with_error(next(cells), means.mean(), means.std(ddof=1), 1e-4)
+            with_error(next(cells), means.mean(), means.std(ddof=1), 1e-4, 1)
             apart = scores["this model"][kind] - each
             cell = next(cells)
             if name == "this model":
                 none(cell)
             else:
                 error = apart.std(ddof=1) / np.sqrt(len(apart))
-                with_error(cell, apart.mean(), error, 1e-4)
+                with_error(cell, apart.mean(), error, 1e-4, 1)
 
 
 def _coverage(case, result, table):
@@ -488,8 +488,8 @@ def _slopes(case, result, table):
     plain = MeasuredRegressor(cv=None).fit(case.X, case.y)
     for j, row in enumerate(table.rows):
         text(row[0], NAMES[j])
-        with_error(row[1], line.coef_[j], line.coef_std_[j], 1e-4)
-        with_error(row[2], plain.coef_[j], plain.coef_std_[j], 1e-4)
+        with_error(row[1], line.coef_[j], line.coef_std_[j], 1e-4, 1)
+        with_error(row[2], plain.coef_[j], plain.coef_std_[j], 1e-4, 1)
         apart = abs(line.coef_[j] - plain.coef_[j]) / line.coef_std_[j]
         assert float(row[3].value) == pytest.approx(apart)
         assert row[3].text == f"{apart:.1f}"

@@ -370,7 +370,7 @@ def test_what_it_cannot_take_is_refused_in_a_sentence(settings, words):
 
 def _odd_tables():
     rng = np.random.default_rng(0)
-    _, X, E, y = rings(n=120)
+    _, X, E, y = rings(n=70)
     yield "exact", np.nan_to_num(X), 0 * E, y, {}
     yield "duplicated column", X[:, [0, 1, 2, 0]], E[:, [0, 1, 2, 0]], y, {}
     exact = np.nan_to_num(X)[:, [0, 1, 1]]

@@ -10,11 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from problems import make_problem
 from wideberth import NullModelWarning, path, solve
 from wideberth.certify import certified_radius
-from wideberth.problem import Pair
 from wideberth.problem.changes import build_problem, cap_weights
 from wideberth.problem.statement import Statement
-from wideberth.solvers.attempts import _best_stretch, prove
-from wideberth.solvers.base import Control
+from wideberth.solvers.attempts import _best_stretch
 
 
 @pytest.fixture
@@ -164,18 +162,3 @@ def test_the_best_stretch_is_the_best_on_its_ray(intercept):
         for other in np.geomspace(1e-3, 1e3, 301):
             value = problem.at(other * point.w, other * point.b).value
             assert found <= value * (1 + 1e-9)
-
-
-def test_second_attempts_respect_the_limits(data):
-    control = Control(max_iter=1)
-    control.steps = 1
-    problem = make_problem(1)
-    found = prove(problem, control, _nothing(problem))
-    assert control.steps == 1
-    assert not found.point.w.any()
-
-
-def _nothing(problem):
-
-    zero = np.zeros(problem.rows.d)
-    return Pair(problem.at(zero), problem.dual_at(np.zeros(problem.n)))

@@ -78,10 +78,12 @@ def none(cell):
     assert (cell.text, cell.value) == ("–", "")
 
 
-def with_error(cell, mean, error, rtol=1e-6):
-    """The error has two significant digits, and the mean as many decimals."""
+def with_error(cell, mean, error, rtol=1e-6, unit=100):
+    """The error has two significant digits, and the mean as many decimals.
+
+    Shares are written in per cent, numbers in a `unit` of 1.
+    """
     _near(cell.value, mean, rtol)
-    unit = 100 if cell.text.endswith(" %") else 1
     shown, _, behind = cell.text.removesuffix(" %").partition(" ± ")
     if error == 0:
         assert behind == "0"
@@ -521,7 +523,7 @@ def _accuracy(case, table):
 
 def _tuned(case):
     """No C that was tried is much better on the other folds than the one taken."""
-    grid = np.geomspace(1e-3, 1e3, 7)
+    grid = np.geomspace(1e-3, 1e3, 4)
     scores = {}
     for C in {*grid, *case.result["evaluation"]["tuned"]["Cs"]}:
         right = np.empty(len(case.y), dtype=bool)
