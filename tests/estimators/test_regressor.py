@@ -55,6 +55,16 @@ def test_another_unit_of_y_changes_the_unit_of_the_answer(unit):
     np.testing.assert_allclose(other.predict(X) / unit, one.predict(X), rtol=1e-4)
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_another_unit_of_y_changes_no_value_of_the_default_grid(unit):
+    given = {"norm_penalties": [0.5], "radii": [0.1], "cv": 2, "tol": 1e-6}
+    one = RobustLinearRegressorCV(Cs=4, **given).fit(X, T)
+    other = RobustLinearRegressorCV(Cs=4, **given).fit(X, unit * T)
+    np.testing.assert_allclose(other.Cs_, one.Cs_, rtol=1e-6)
+    assert other.best_index_ == one.best_index_
+    np.testing.assert_allclose(other.coef_ / unit, one.coef_, atol=1e-3)
+
+
 def test_a_weight_counts_as_that_many_rows():
     weights = 1 + 4 * (T.mean() < T)
     one = RobustLinearRegressor(0.3, radius=0.1, tol=1e-9)
@@ -188,7 +198,7 @@ def test_a_quantile_between_two_values_is_the_one_of_the_flatter_line(tau, slope
     assert model.predict([[0.0], [1.0]]) == pytest.approx([1.0, 1.0 + slope], abs=1e-3)
 
 
-@pytest.mark.parametrize("unit", [1e-200, 1e200, 1e307])
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e200, 1e307])
 def test_y_beyond_what_float64_can_square_is_refused_by_its_unit(unit):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))

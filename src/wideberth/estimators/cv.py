@@ -146,9 +146,10 @@ class Search(LinearModel):
             return read_Cs(self.Cs, [])
         data = data.at(self.radii_.min())
         least = replace(statement_of(self), norm_penalty=self.norm_penalties_.min())
-        stated = data.stated(least)
+        # Numbers to predict in their unit, in which C and the penalty are stated.
+        stated = replace(data.stated(least), C=1.0, norm_penalty=least.norm_penalty)
         units = [
-            build_problem(data.X, data.signs(k), stated, factor=None)
+            build_problem(data.X, data.signs(k) / data.unit, stated, factor=None)
             for k in data.positives
         ]
         return read_Cs(self.Cs, units)

@@ -282,18 +282,21 @@ def presolve(
     will be multiplied; None where it is not known yet. `tilt`: q of the quantile loss.
     """
     problem, shift = _centred(problem)
-    heaviest = 0.0 if factor is None else factor * float(problem.weights.max())
+    kappa = _kappa(problem)
+    heaviest = 0.0 if factor is None else factor * float(problem.weights.max()) / kappa
     entries = problem.n * problem.rows.d  # ‖X‖ may show already that they are usual
     usual = math.sqrt(entries) / USUAL <= size <= USUAL
     usual = usual or 1 / USUAL <= _largest_entry(problem.rows.X) <= USUAL
     usual = usual and (heaviest >= 1 / EXTREME or heaviest == 0)
     sigma = 1.0 if usual else _sigma(problem.rows.X, heaviest)
     if not heaviest * sigma * sigma * problem.n < _LARGEST:
+        beside = "" if kappa == 1.0 else f" beside y of size {kappa:.0e}"
         raise ValueError(
-            f"C·sample_weight reaches {heaviest:.3g} and X {sigma:.0e}: C·‖x‖² is more "
-            "than float64 can hold. Lower C, or scale X down."
+            f"C·sample_weight reaches {heaviest * kappa:.3g}{beside} and X "
+            f"{sigma:.0e}: C·‖x‖² is more than float64 can hold. Lower C, or scale X "
+            "down."
         )
-    stretch, kappa = problem.noise.sets.unit(sigma, USUAL), _kappa(problem)
+    stretch = problem.noise.sets.unit(sigma, USUAL)
     presolved = Presolved(
         problem, sigma, stretch, axes, kappa=kappa, tilt=tilt, shift=shift
     )
