@@ -41,7 +41,7 @@ SEEDS = range(24)
 def test_no_intercept_is_better_than_the_best(seed, penalty):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(0, 6))
-    y, c = rng.choice([-1.0, 1.0], size=n), rng.integers(1, 4, size=n) * 1.0
+    y, c = rng.choice([-1.0, 1.0], size=n), rng.integers(0, 4, size=n) * 1.0
     slack = rng.integers(-3, 4, size=n) * 1.0  # some breaks are the same
     folded = float(rng.integers(-2, 3))
 

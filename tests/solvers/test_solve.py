@@ -148,6 +148,17 @@ def test_quiet_leaves_warnings_in_the_solution(tall):
     assert isinstance(note, ConvergenceWarning)
 
 
+@pytest.mark.parametrize("noise", ["l2", "linf"])
+def test_samples_of_no_weight_do_not_move_an_intercept_that_is_not_unique(noise):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), np.resize([1, -1], 20)
+    given = {"C": 0.02, "noise": noise, "radius": 0.01, "tol": 1e-8}
+    alone = solve(X, y, **given)
+    weights = np.repeat([1.0, 0.0], 20)
+    beside = solve(np.r_[X, 30 * X], np.r_[y, y], sample_weight=weights, **given)
+    assert beside.b == pytest.approx(alone.b, abs=1e-6)
+
+
 @pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
 def test_null_model_warns_and_names_the_critical_radius(intercept):
     problem = make_problem(1, n=30, intercept=intercept)

@@ -684,8 +684,10 @@ def best_intercept(slack, y, weights, penalty: float, folded: float) -> float:
         return float(-right[-1] / penalty) if penalty else float(breaks[-1])
     if penalty and left[k] + penalty * breaks[k] > 0:
         return float(-left[k] / penalty)
-    if penalty == 0 and right[k] <= error and k + 1 < breaks.size:
-        return float(0.5 * (breaks[k] + breaks[k + 1]))
+    if penalty == 0 and right[k] <= error:  # samples of weight 0 end no interval
+        j = int(np.searchsorted(right, error, side="right"))
+        if j < breaks.size:
+            return float(0.5 * (breaks[k] + breaks[j]))
     return float(breaks[k])
 
 
