@@ -626,6 +626,9 @@ def _flips(case, table):
         if differ:
             text(cells["through"], case.names[parts[i].argmax()])
             share(cells["share"], parts[i].max())
+    found = case.result["flips"]
+    assert found["right"] == np.sum(case.linear.predict(case.X) == case.y)
+    assert found["flippable"] == np.sum(reach[order] <= radii[order])
 
 
 def _precise(case, table):
