@@ -114,14 +114,3 @@ def test_separable_rare_missing_and_uneven_data_is_pointed_out(tmp_path, capsys)
     uneven = as_csv(X * [1, 1000, 0], y, index=np.arange(100))
     _, _, codes = fit(tmp_path, capsys, uneven, "--radius", "0.1", "--folds", "0")
     assert codes >= {"scales", "isotropic", "constant", "row-counter"}
-
-
-def test_precision_that_differs_is_pointed_out(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    X, y = two_classes(40)
-    ids, arguments = np.repeat(np.arange(40), 3), ["--replicates", "id", "--folds", "0"]
-    for ratio, told in ((1, False), (10, True)):
-        spread = np.where(np.arange(40) % 2, 0.1, 0.1 * ratio)[ids, None]
-        table = as_csv(X[ids] + spread * rng.normal(size=(120, 3)), y[ids], id=ids)
-        codes = fit(tmp_path, capsys, table, *arguments)[2]
-        assert ("precision-differs" in codes) == told

@@ -96,10 +96,13 @@ _ENDINGS = {
 
 _KERNEL = "the kernel"
 _HOW = "--radius, --noise, --errors or --replicates"
-_WORDS = {"better": "more accurate", "worse": "less accurate"}
+_WORDS = {
+    "better": "more accurate",
+    "worse": "less accurate",
+    "even": "no measurable difference",
+}
 #: Standard errors that two slopes differ by where it is said which one errors flatten.
 _APART = 2.0
-_NO_DIFFERENCE = "no measurable difference"
 _WHERE = ("on the data as given", "under worst-case noise")
 
 
@@ -110,10 +113,8 @@ def judge_worth(
     verdicts: VerdictFacts | None,
 ) -> Worth:
     """A plain verdict, and what was found."""
-    subject = _subject(model, noise, verdicts)
-    if model.kernel is not None:
-        return _judge_kernel(subject, noise, evaluation)
-    if not subject:
+    subject, curved = _subject(model, noise, verdicts), model.kernel is not None
+    if not (subject or curved):
         what = "an ordinary SVM"
         if model.line is not None:
             what = (
@@ -126,62 +127,43 @@ def judge_worth(
             "It expects no noise, so there is no robustness to judge; "
             f"{_HOW} say how far values may be off.",
         )
-    slopes = _tell_slopes(model) if noise.errors is not None else ""
+    last = _tell_slopes(model) if noise.errors is not None else ""
     if evaluation is None:
-        return Worth(
-            f"Whether {subject} paid is not known.",
-            " ".join(filter(None, ["There was no cross-validation.", slopes])),
-        )
-    kinds = evaluation.kinds
-    measured, noisy = _finding(evaluation, kinds[0]), None
-    if noise.asked is not None:
-        noisy = _finding(evaluation, kinds[1])
-    paid = "paid" if "better" in (measured, noisy) else "did not pay"
-    if model.line is not None and verdicts is None and model.line.slopes:
-        paid += " for predictions"
-    verdict = f"{subject} {paid}: {_tell_findings(measured, noisy)}."
-    if _useless(evaluation, kinds[0]):
-        always = "naming one class" if model.line is None else "predicting one number"
-        verdict = f"{subject} did not pay: the model is no better than always {always}."
-    zero = noisy is not None and noise.largest == 0
-    chosen = "Cross-validation chose radius 0." if zero else slopes
-    return Worth(verdict[0].upper() + verdict[1:], chosen, measured, noisy)
-
-
-def _judge_kernel(
-    subject: str,
-    noise: NoiseFacts,
-    evaluation: ClassEvaluation | NumberEvaluation | None,
-) -> Worth:
-    """The same of a kernel beside a straight boundary, and of what else was asked."""
-    both = f"{_KERNEL} and {subject}" if subject else _KERNEL
-    if evaluation is None:
-        return Worth(
-            f"Whether {both} paid is not known.", "There was no cross-validation."
-        )
+        both = " and ".join(filter(None, [_KERNEL * curved, subject]))
+        why = ["There was no cross-validation.", last]
+        return Worth(f"Whether {both} paid is not known.", " ".join(filter(None, why)))
     kinds = evaluation.kinds[: 1 if noise.asked is None else 2]
-    curve = [_finding(evaluation, kind, ("line",)) for kind in kinds]
-    verdict = _tell_worth(_KERNEL, evaluation, curve)
-    if not subject:
-        return Worth(verdict, curve_as_measured=curve[0])
-    found = [_finding(evaluation, kind) for kind in kinds]
-    own = _tell_worth(subject, evaluation, found)
-    zero = len(kinds) > 1 and noise.largest == 0
-    (measured, noisy), pair = ([*one, None][:2] for one in (found, curve))
-    detail = f"{own} Cross-validation chose radius 0." if zero else own
-    return Worth(verdict, detail, measured, noisy, *pair)
+    if subject and noise.asked is not None and noise.largest == 0:
+        last = "Cross-validation chose radius 0."
+
+    def judged(what: str, *rivals: str) -> tuple[str, list[Finding | None]]:
+        found = [_finding(evaluation, kind, rivals) for kind in kinds]
+        return _tell_worth(what, model, evaluation, found), [*found, None][:2]
+
+    none: list[Finding | None] = [None, None]
+    curve = own = "", none
+    if curved:
+        curve = judged(_KERNEL, "line")
+    if subject:
+        own = judged(subject, "ordinary", "tuned")
+    verdict, *detail = filter(None, [curve[0], own[0], last])
+    return Worth(verdict, " ".join(detail), *own[1], *curve[1])
 
 
 def _tell_worth(
-    subject: str, evaluation: ClassEvaluation | NumberEvaluation, found: list[Finding]
+    subject: str,
+    model: ModelFacts,
+    evaluation: ClassEvaluation | NumberEvaluation,
+    found: list[Finding],
 ) -> str:
     """A sentence: whether it paid, and what was found."""
-    paid = "paid" if "better" in found else "did not pay"
-    noisy = found[1] if len(found) > 1 else None
-    told = f"{subject} {paid}: {_tell_findings(found[0], noisy)}."
+    paid, line = "paid" if "better" in found else "did not pay", model.line
+    if line is not None and line.slopes:
+        paid += " for predictions"
+    told = f"{subject} {paid}: {_tell_findings(found)}."
     if _useless(evaluation, evaluation.kinds[0]):
-        why = "the model is no better than always naming one class"
-        told = f"{subject} did not pay: {why}."
+        always = "naming one class" if line is None else "predicting one number"
+        told = f"{subject} did not pay: the model is no better than always {always}."
     return told[0].upper() + told[1:]
 
 
@@ -252,7 +234,7 @@ def _useless(found: ClassEvaluation | NumberEvaluation, kind: str) -> bool:
 def _finding(
     found: ClassEvaluation | NumberEvaluation,
     kind: str,
-    rivals: tuple[str, ...] = ("ordinary", "tuned"),
+    rivals: tuple[str, ...],
 ) -> Finding:
     """Better than all rivals, and than one answer for all; worse than some; even."""
     gains: list[Gain] = [
@@ -264,20 +246,18 @@ def _finding(
     return "worse" if any(high < 0 for _, high in ends) else "even"
 
 
-def _tell_findings(measured: Finding, noisy: Finding | None) -> str:
+def _tell_findings(found: list[Finding]) -> str:
     """What was found, what is better first, what is even last."""
-    if noisy is None:
-        return _WORDS.get(measured, _NO_DIFFERENCE)
-    if measured == noisy == "even":
-        return f"{_NO_DIFFERENCE}, {' or '.join(_WHERE)}"
-    if measured == noisy:
-        return f"{_WORDS[measured]}, {' and '.join(_WHERE)}"
+    told = [_WORDS[one] for one in found]
+    if len(found) == 1:
+        return told[0]
+    if found[0] == found[1]:
+        joint = " or " if found[0] == "even" else " and "
+        return f"{told[0]}, {joint.join(_WHERE)}"
     order = ("better", "worse", "even")
-    pairs = zip((measured, noisy), _WHERE, strict=True)
-    first, last = sorted(pairs, key=lambda pair: order.index(pair[0]))
-    mark = ";" if last[0] == "even" else ","
-    last_words = _WORDS.get(last[0], _NO_DIFFERENCE)
-    return f"{_WORDS[first[0]]} {first[1]}{mark} {last_words} {last[1]}"
+    first, last = sorted((0, 1), key=lambda k: order.index(found[k]))
+    mark = ";" if found[last] == "even" else ","
+    return f"{told[first]} {_WHERE[first]}{mark} {told[last]} {_WHERE[last]}"
 
 
 # -- what to mind ----------------------------------------------------------------------
@@ -534,13 +514,6 @@ def _errors(result: FitResult) -> Iterator[Advice]:
             f"The feature of most effect is {listed([first])}, which has no errors and "
             "counts as exact. If it is not, give its errors: training prefers exact "
             "features.",
-        )
-    if noise.precision_differs:
-        yield Advice(
-            "precision-differs",
-            "The replicates of some samples vary more than chance explains if all "
-            "are measured with the same precision. In Python "
-            "wideberth.errors.from_replicates gives each sample errors of its own.",
         )
     if filled := noise.errors_filled_in:
         yield Advice(

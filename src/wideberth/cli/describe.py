@@ -33,7 +33,6 @@ from wideberth import certify
 from wideberth.cli.evaluation import asked_radius
 from wideberth.cli.model import decider_of
 from wideberth.cli.options import FitOptions
-from wideberth.cli.population import raw_weights
 from wideberth.cli.prepare import Columns, PreparedRows, moments
 from wideberth.cli.result import (
     Choice,
@@ -476,6 +475,16 @@ def describe_model(
         line=line,
         kernel=kernel,
     )
+
+
+def raw_weights(model: MeasuredSVC) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and intercepts of true values, in the units of the data."""
+    parts = model._denoised
+    coef, intercept = parts.weights
+    origin = np.zeros((1, parts.linear.shape[1]))
+    if parts.before is not None:
+        origin = parts.before.transform(origin)
+    return coef @ parts.linear, intercept + coef @ origin[0]
 
 
 def _describe_kernel(options: FitOptions, last: RobustKernelSVC) -> KernelFacts:

@@ -38,7 +38,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
-from wideberth.cli.errors import blamed_on_data
+from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.options import FitOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
@@ -66,6 +66,7 @@ from wideberth.cli.training import (
     RADII,
     certain,
     curve_radii,
+    fit_measured,
     fit_model,
     fit_search,
     folds_of,
@@ -75,9 +76,12 @@ from wideberth.cli.training import (
     search_grid,
 )
 from wideberth.cli.uncertainty import Uncertainty
+from wideberth.data.errors import quoted
 from wideberth.data.samples import Samples
 from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.kernel_svc import quick_answers
+from wideberth.estimators.measured_regressor import MeasuredRegressor
+from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.training import TrainingRows
 
 #: Number of rows beyond which C of an ordinary SVM is tuned on a sample of so many. Of
@@ -149,50 +153,99 @@ def evaluate(
     fold = assign_folds(options, rows.y)
     if fold is None:
         return None
-    whole, tuned = replace(rows, radius=given.radius), None
-    first = "ordinary" if options.kernel is None else "kernel"
-    if asks_for_more(options, given):
+    measured, curved = options.measured, options.kernel is not None
+    plain, ignored = options, given  # of ordinary models
+    if measured:  # which ignore errors, and take the median of a column for gaps
+        plain = replace(options, model="robust", missing="median", standardize=True)
+        ignored = Uncertainty(0.0, "l2", "")
+    whole, tuned = rows if measured else replace(rows, radius=given.radius), None
+    if measured or asks_for_more(options, given):
         progress.show("tuning C of the ordinary model")
-        tuned = tuned_Cs(options, given, rows, fold)
+        tuned = tuned_Cs(plain, ignored, rows, fold)
+    name = "measured" if measured else "kernel" if curved else "robust"
 
     def models(split: Split) -> dict[str, FoldAnswers]:
         learnt, unseen = whole.take(split.train), whole.take(split.test)
         X, bars = unseen.X, unseen.X_err
-        plain = learnt.plain()
-        learnt = learnt if np.any(learnt.radius) else plain
+        exact = learnt.plain()
+        if measured:
+            _refuse_empty(learnt)
+        elif not np.any(learnt.radius):
+            learnt = exact
 
         def predict(
-            asked: FitOptions, data: Samples
+            asked: FitOptions, data: PreparedRows
         ) -> tuple[FoldAnswers, Choice | None]:
+            if asked.measured:
+                model, choice, _ = fit_measured(asked, given, data)
+                return _measured_answers(model, unseen), choice
             asked = asked.on_grid(POINTS)
-            model, choice, _ = fit_model(asked, given, data, screening=None)
-            said = model.predict(X)
-            if options.numbers:
+            model, choice, _ = fit_model(asked, ignored, data, screening=None)
+            answers = FoldAnswers(model.predict(X))
+            if options.numbers and not measured:
                 ends = model.prediction_range(X, radius=1.0, X_err=bars)
-                answers = FoldAnswers(said, moves=ends - said[:, None])
-            else:
-                answers = FoldAnswers(said, model.certified_radius(X, bars))
+                answers = replace(answers, moves=ends - answers.labels[:, None])
+            elif not measured:
+                answers = replace(answers, radii=model.certified_radius(X, bars))
             return answers, choice
 
         said, choice = predict(options, learnt)
-        name = "robust" if first == "ordinary" and tuned is not None else first
-        found = {name: said}
-        if options.kernel is not None:
-            found["line"], _ = predict(options.straight(), learnt)
-        elif not (options.numbers or sp.issparse(X)):
+        found = {name if curved or tuned is not None else "ordinary": said}
+        if curved:
+            straight = replace(options, kernel=None, C=())
+            found["line"], _ = predict(straight, learnt)
+        elif not (measured or options.numbers or sp.issparse(X)):
             found |= quick_curve(options, given, learnt, X)
         if tuned is not None:
             k, gammas = split.number, tuned.gammas
             same = (choice.C, choice.gamma) if choice else (options.one_C, None)
             best = tuned.Cs[k], None if gammas is None else gammas[k]
-            for name, (C, gamma) in {"ordinary": same, "tuned": best}.items():
-                asked = options.ordinary(C).with_gamma(gamma)
-                found[name], _ = predict(asked, plain)
+            for rival, (C, gamma) in {"ordinary": same, "tuned": best}.items():
+                asked = plain.ordinary(C).with_gamma(gamma)
+                found[rival], _ = predict(asked, exact)
         return found | constant_answers(options, learnt, len(split.test))
 
-    noise = asked_radius(options, given, trained)
-    judge = judge_of(options, rows, fold)
+    noise = None if measured else asked_radius(options, given, trained)
+    kind = NumberJudge if options.numbers else ClassJudge
+    judge = kind(options, rows, rows.y, fold, np.arange(len(rows.y)))
     return compare(models, judge, noise, tuned, progress)
+
+
+def _measured_answers(
+    model: MeasuredSVC | MeasuredRegressor, unseen: PreparedRows
+) -> FoldAnswers:
+    """Verdicts, or predictions and sizes of intervals that hold what will be measured.
+
+    The errors of the target widen an interval by as much as the spread. A share that
+    so few rows cannot tell has no interval.
+    """
+    X, X_err = unseen.X, unseen.X_err
+    if isinstance(model, MeasuredSVC):
+        verdict = model.verdict(X, X_err=X_err)
+        return FoldAnswers(verdict.label, sure=verdict.certain)
+    values, spreads = model.predict(X, X_err=X_err, return_std=True)
+    errors = 0.0 if unseen.y_err is None else unseen.y_err
+    sizes = np.full((len(values), len(COVERAGES)), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wider = np.where(spreads > 0, np.hypot(spreads, errors) / spreads, 1.0)
+    n = 0 if model.interval_scores_ is None else len(model.interval_scores_)
+    for k, share in enumerate(COVERAGES):
+        if share * (n + 1) <= n:
+            ends = model.predict_interval(X, X_err=X_err, coverage=share)
+            sizes[:, k] = 0.5 * (ends[:, 1] - ends[:, 0]) * wider
+    return FoldAnswers(values, sizes=sizes)
+
+
+def _refuse_empty(rows: PreparedRows) -> None:
+    """Refuse a fold in which a column has no value."""
+    empty = np.isnan(rows.X).all(axis=0)
+    if empty.any():
+        name = rows.columns.features[int(empty.argmax())]
+        raise UserError(
+            f"column {quoted(name)} has so few values that a fold of the "
+            f"cross-validation has none; leave it out with --drop {quoted(name)}, "
+            "or do without the folds, --folds 0."
+        )
 
 
 def quick_curve(
@@ -468,12 +521,6 @@ class NumberJudge(Judge):
         said = own.labels[rows]
         residuals = self.y[rows] - said
         return Residuals(numbers.tolist(), said.tolist(), residuals.tolist())
-
-
-def judge_of(options: FitOptions, rows: PreparedRows, fold: np.ndarray) -> Judge:
-    """What scores models on rows that these folds leave out."""
-    kind = NumberJudge if options.numbers else ClassJudge
-    return kind(options, rows, rows.y, fold, np.arange(len(rows.y)))
 
 
 def _verdicts(

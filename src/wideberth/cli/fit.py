@@ -23,7 +23,6 @@ from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.options import FitOptions
 from wideberth.cli.output import TextTable, number
-from wideberth.cli.population import evaluate_measured, fit_measured, misfit_of
 from wideberth.cli.prepare import Columns, PreparedRows
 from wideberth.cli.result import (
     Choice,
@@ -40,12 +39,13 @@ from wideberth.cli.result import (
     as_json,
 )
 from wideberth.cli.tables import Opened
-from wideberth.cli.training import fit_model
+from wideberth.cli.training import fit_measured, fit_model
 from wideberth.cli.uncertainty import Uncertainty, data_in_pieces, training_data
 from wideberth.data.errors import counted
 from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
+from wideberth.measurement.goodness import lacks
 from wideberth.report.environment import machine, versions
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -105,6 +105,9 @@ def fit(
     found = describe_rows(options, rows, given, trained, model, choice, seconds)
     evaluation, interrupted = _evaluate(options, rows, given, trained, progress)
     facts = describe_model(options, model, rows, given, found)
+    misfit = ""
+    if isinstance(model, MeasuredSVC):
+        misfit = lacks(model._denoised.features.misfit_, rows.columns.features)
     source = DataSource(
         name=opened.reader.name,
         format=opened.reader.kind,
@@ -125,7 +128,7 @@ def fit(
         choice=choice,
         evaluation=evaluation,
         interrupted=interrupted,
-        misfit=misfit_of(model, rows.columns.features),
+        misfit=misfit,
         solver_notes=notes,
         origin=origin,
         worth=judge_worth(facts, found.uncertainty, evaluation, found.verdicts),
@@ -183,10 +186,7 @@ def _evaluate(
     There is a model by now, and it is kept.
     """
     try:
-        if options.measured:
-            found = evaluate_measured(options, rows, given, progress)
-        else:
-            found = evaluate(options, rows, given, trained, progress)
+        found = evaluate(options, rows, given, trained, progress)
     except KeyboardInterrupt:
         return None, True
     return found, found is not None and found.interrupted

@@ -157,7 +157,6 @@ class NoiseFacts:
     samples_measured_once: int = 0
     readings: int = 0
     noise_scales: dict[str, float] | None = None
-    precision_differs: bool = False
 
 
 # -- the model -------------------------------------------------------------------------

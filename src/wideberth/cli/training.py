@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.options import FitOptions
-from wideberth.cli.prepare import PreparedNumbers
+from wideberth.cli.prepare import PreparedNumbers, PreparedRows
 from wideberth.cli.result import Choice, ToldProof
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data.samples import Samples
@@ -25,6 +27,8 @@ from wideberth.estimators import (
     RobustLinearSVC,
     RobustLinearSVCCV,
 )
+from wideberth.estimators.measured_regressor import MeasuredRegressor
+from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.moves import linear_steps
 from wideberth.estimators.pipeline import (
     RobustPipeline,
@@ -41,10 +45,18 @@ POINTS = 12
 KERNEL_CS = tuple(10 ** (k / 2) for k in range(-4, 7))
 #: Number of folds to choose by where --folds asks for none.
 FOLDS = 5
-#: Said where there is nothing to choose by.
-FEW_ROWS = "choosing by cross-validation needs at least two rows, of every class."
 #: Number of radii at which a curve under worst noise is drawn.
 RADII = 61
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Collect what the library remarks on; users can mend what it refuses."""
+    notes: list[str] = []
+    with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    notes += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 
 def _steps(options: FitOptions, given: Uncertainty, X) -> list:
@@ -83,15 +95,14 @@ def fit_model(
     """
     if options.kernel is not None:
         return _fit_curved(options, given, data, steering)
-    with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        choice, C, penalty = None, options.one_C, options.norm_penalty[0]
-        ramp = options.ramp[0] if options.ramp else None
-        if options.chooses:
+    choice, C, penalty = None, options.one_C, options.norm_penalty[0]
+    ramp = options.ramp[0] if options.ramp else None
+    if options.chooses:
+        with noted():  # of models that are not chosen
             choice = _choose(options, given, data)
-            caught.clear()  # of models that are not chosen
-            C, data = choice.C, replace(data, radius=choice.factor * data.radius)
-            penalty, ramp = choice.norm_penalty, choice.ramp
+        C, data = choice.C, replace(data, radius=choice.factor * data.radius)
+        penalty, ramp = choice.norm_penalty, choice.ramp
+    with noted() as notes:
         each = data.radius is None or np.ndim(data.radius) > 0
         shared: dict[str, Any] = {
             "C": C,
@@ -112,7 +123,7 @@ def fit_model(
             model = RobustPipeline.around(last.fit(data.X))
         else:
             model = _trained(options, given, last, data)
-    return model, choice, _notes(caught)
+    return model, choice, notes
 
 
 def _trained(
@@ -127,8 +138,47 @@ def _trained(
     return model.fit(data.X, data.y, **own)
 
 
-def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
-    return [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+def fit_measured(
+    options: FitOptions, given: Uncertainty, data: PreparedRows
+) -> tuple[MeasuredSVC | MeasuredRegressor, Choice | None, list[str]]:
+    """Fit to values with standard errors, if they have any, and gaps.
+
+    Returns the model, how it was chosen, and what it had to say on the way.
+    """
+    if options.numbers:
+        line = MeasuredRegressor()
+        with noted() as notes:
+            line.fit(data.X, data.y, X_err=data.X_err, y_err=data.y_err)
+        return line, None, notes
+    factors = list(given.factors)
+    model = MeasuredSVC(
+        C=options.one_C,
+        radius=given.radius,
+        cv=folds_to_choose(options, data.y),
+        **({"Cs": list(options.C)} if options.C else {}),
+        radii=[given.radius * factor for factor in factors],
+        confidence=options.confidence or MeasuredSVC().confidence,
+        class_weight=options.class_weight,
+        random_state=options.seed,
+    )
+    with noted() as notes:
+        model.fit(data.X, data.y, data.weight, X_err=data.X_err)
+    if not options.chooses:
+        return model, None, notes
+    scores = model.cv_scores_.mean(axis=-1).T
+    choice = Choice(
+        C=model.C_,
+        factor=factors[int(np.argmax(np.equal(model.radii, model.radius_)))],
+        score=float(scores.max()),
+        Cs=model._Cs,
+        factors=factors,
+        scores=scores.tolist(),
+        folds=model.cv_scores_.shape[-1],
+        measure=measure(options),
+        unit=given.factor_name,
+    )
+    model.cv = None  # splitters are no part of a model file
+    return model, choice, notes
 
 
 def _fit_curved(
@@ -140,16 +190,12 @@ def _fit_curved(
             "--kernel goes by distances between rows, and these are sparse. Leave it "
             "out, or give a table with all its cells (CSV, Parquet)."
         )
-    splitter = folds_of(options, data.y, options.folds or FOLDS)
-    if options.chooses and splitter is None:
-        raise UserError(FEW_ROWS)
     radius = data.radius
     each, factors = np.ndim(radius) > 0, list(given.factors if np.any(radius) else [])
     last = kernel_machine(options, given, **steering)
-    last.cv = splitter if options.chooses else None
+    last.cv = folds_to_choose(options, data.y)
     last.radius = None if each else [factor * radius for factor in factors] or 0.0
-    with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with noted() as notes:
         model = _trained(options, given, last, data)
     last = model[-1]
     choice = None
@@ -159,7 +205,7 @@ def _fit_curved(
     if options.gammas:
         last.gamma = last.gamma_
     last.cv = last.scoring = None  # what only chose is no part of a model file
-    return model, choice, _notes(caught)
+    return model, choice, notes
 
 
 def kernel_machine(
@@ -214,7 +260,7 @@ def _chosen_curve(
         scores=scores[:, best[1]].T.tolist(),
         folds=each.shape[-1],
         measure=measure(options),
-        unit="radius" if given.unit_radius else "radius ×",
+        unit=given.factor_name,
         gamma=last.gamma_,
         gammas=list(options.gammas),
     )
@@ -222,10 +268,7 @@ def _chosen_curve(
 
 def _choose(options: FitOptions, given: Uncertainty, data: Samples) -> Choice:
     """C, norm penalty, ramp and a factor on the radii, by cross-validation."""
-    splitter = folds_of(options, data.y, options.folds or FOLDS)
-    if splitter is None:
-        raise UserError(FEW_ROWS)
-    Cs = options.C or POINTS
+    splitter, Cs = folds_to_choose(options, data.y), options.C or POINTS
     if options.prove is not None:
         Cs = options.proven_range
     search = search_grid(options, given, data, splitter, Cs)
@@ -248,9 +291,9 @@ def _choose(options: FitOptions, given: Uncertainty, data: Samples) -> Choice:
         Cs=search.Cs_.tolist(),
         factors=search.radii_.tolist(),
         scores=scores,
-        folds=splitter.n_splits,
+        folds=search.n_splits_,
         measure=measure(options),
-        unit="radius" if given.unit_radius else "radius ×",
+        unit=given.factor_name,
         norm_penalty=float(search.norm_penalty_),
         norm_penalties=search.norm_penalties_.tolist(),
         ramp=float(search.ramp_) if options.ramp else None,
@@ -343,6 +386,20 @@ def folds_of(
     if folds < 2:
         return None
     return kind(folds, shuffle=True, random_state=options.seed)
+
+
+def folds_to_choose(
+    options: FitOptions, y: np.ndarray
+) -> KFold | StratifiedKFold | None:
+    """The folds by which to choose what is left open; None where nothing is."""
+    if not options.chooses:
+        return None
+    splitter = folds_of(options, y, options.folds or FOLDS)
+    if splitter is None:
+        raise UserError(
+            "choosing by cross-validation needs at least two rows, of every class."
+        )
+    return splitter
 
 
 # -- what is certain of predictions ----------------------------------------------------

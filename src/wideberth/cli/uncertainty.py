@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy import stats
 
 from wideberth.cli.errors import FileError, UserError, blamed_on_data, located
 from wideberth.cli.options import FitOptions, is_rule
@@ -423,9 +422,6 @@ _ABOUT = {
 }
 #: How surely a radius covers the noise, where one is asked for that does.
 _CONFIDENCE = 0.95
-#: Largest probability that chance alone makes replicates differ in precision as they
-#: do, at which the report says that they differ; one false alarm in a thousand tables.
-_CHANCE = 1e-3
 
 
 @dataclass
@@ -453,6 +449,11 @@ class Uncertainty:
     def median(self) -> float | None:
         """The radius that half of the rows stay below; unknown of rows in pieces."""
         return None if self.radius is None else float(np.median(self.radius))
+
+    @property
+    def factor_name(self) -> str:
+        """What is said of a factor on the radii."""
+        return "radius" if self.unit_radius else "radius ×"
 
     def chosen(self, choice: Choice | None) -> Uncertainty:
         """The radii that cross-validation chose, and how."""
@@ -637,7 +638,6 @@ def averaged(
         "samples_measured_once": len(readings) - len(repeated),
         "readings": len(ids),
         "noise_scales": dict(zip(rows.columns.features, scales.tolist(), strict=True)),
-        "precision_differs": _precision_differs(repeated, scales),
     }
     story = (
         f"from {len(ids)} measurements of {len(groups)} samples, between their mean "
@@ -655,25 +655,6 @@ def averaged(
     samples = replace(rows, X=means, y=y, weight=weight, kept=rows.kept[first])
     factors = one_radius(options, 1.0)[2]
     return samples, Uncertainty(radius, scales, story, facts, factors=factors)
-
-
-def _precision_differs(repeated: list[np.ndarray], scales: np.ndarray) -> bool:
-    """Whether readings of some samples spread more than chance explains.
-
-    Bartlett's test that all samples share one variance, in units of the scales.
-    """
-    if len(repeated) < 2:
-        return False
-    used = scales > 0
-    units = [group[:, used] / scales[used] for group in repeated]
-    freedom = np.array([used.sum() * (len(group) - 1.0) for group in units])
-    squares = np.array([np.sum((group - group.mean(axis=0)) ** 2) for group in units])
-    total = freedom.sum()
-    with np.errstate(divide="ignore"):  # readings that agree exactly
-        logs = freedom @ np.log(squares / freedom)
-    statistic = total * np.log(squares.sum() / total) - logs
-    correction = 1 + (np.sum(1 / freedom) - 1 / total) / (3 * (len(repeated) - 1))
-    return bool(stats.chi2.sf(statistic / correction, len(repeated) - 1) < _CHANCE)
 
 
 def _target_errors(
