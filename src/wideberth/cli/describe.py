@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -353,12 +352,19 @@ def find_leaks(rows: PreparedRows, seed: int) -> list[Leak]:
         kept = np.sort(np.random.default_rng(seed).permutation(len(y))[:_ROWS])
         X, y = X[kept], y[kept]
     sparse, names = sp.issparse(X), rows.columns.features
-    X, columns = (sp.csc_array(X), _filled(X, y)) if sparse else (X, range(len(names)))
+    columns = [*range(len(names))]
+    if sparse:
+        # Where shares p and q of two classes are 0 their AUC is at most 1 − pq/2, so a
+        # column that tells all classes apart fills most rows of all but one.
+        others = len(y) - np.bincount(y).max()
+        X, filled = sp.csc_array(X), (X != 0).sum(axis=0)
+        columns = np.flatnonzero(2 * filled > others).tolist()
     chance, found = _CHANCE / len(names), []
     for j in columns:
         x = X[:, [j]].toarray().ravel() if sparse else X[:, j]
-        for gaps, column in _readings(x):
-            auc = separation(column, y, chance)
+        holes = np.isnan(x)
+        for gaps in (False, True) if holes.any() else (False,):
+            auc = separation(holes.astype(float) if gaps else x, y, chance)
             if auc >= _ALONE:
                 found.append(Leak(names[j], auc, None, gaps))
     return found
@@ -378,24 +384,6 @@ def _copies(rows: PreparedRows) -> list[Leak]:
         if abs(r) >= _SAME:
             found.append(Leak(name, None, r, False))
     return found
-
-
-def _filled(X, y: np.ndarray) -> list[int]:
-    """Columns of sparse data that may tell all classes apart.
-
-    Where shares p and q of two classes are 0 their AUC is at most 1 − pq/2, so in all
-    classes but one most rows hold something else.
-    """
-    others = len(y) - np.bincount(y).max()
-    return np.flatnonzero(2 * (X != 0).sum(axis=0) > others).tolist()
-
-
-def _readings(x: np.ndarray) -> Iterator[tuple[bool, np.ndarray]]:
-    """A column as it is, and where it lacks values if it does."""
-    gaps = np.isnan(x)
-    yield False, x
-    if gaps.any():
-        yield True, gaps.astype(float)
 
 
 def separation(x: np.ndarray, y: np.ndarray, chance: float) -> float:
@@ -446,7 +434,11 @@ def describe_model(
         labels = [str(options.target)]
         last = decider_of(model)
         noisy = found.uncertainty.largest > 0 or last.norm_penalty > 0
-        plain = _plain_line(options, last.C, rows, given) if noisy else None
+        plain = None
+        if noisy and rows.y is not None:
+            exact, *_ = fit_model(options.ordinary(last.C), given, rows.plain())
+            weights = raw_line(exact)[0][0].tolist()
+            plain = dict(zip(columns.features, weights, strict=True))
         line = LineFacts(last.quantile, last.target_scale_, None, plain, None, None)
     else:
         last = decider_of(model)
@@ -462,13 +454,13 @@ def describe_model(
         labels = classes[1:] if len(coef) == 1 else classes
     ramp = getattr(last, "ramp", None)
     named = columns.features if kernel is None else ()
-    weights = dict(zip(named, coef.T.tolist(), strict=True))
+    each = dict(zip(named, coef.T.tolist(), strict=True))
     return ModelFacts(
         classes=classes,
         scores_for=labels,
         intercepts=np.atleast_1d(intercept).tolist(),
-        coefficients=weights,
-        left_out=[name for name, own in weights.items() if not any(own)],
+        coefficients=each,
+        left_out=[name for name, own in each.items() if not any(own)],
         C=None if last is None else float(last.C),
         norm_penalty=float(getattr(last, "norm_penalty", 0.0)),
         ramp=None if ramp is None else float(ramp),
@@ -504,17 +496,6 @@ def raw_line(model: RobustPipeline) -> tuple[np.ndarray, np.ndarray]:
     """Weights and intercept of a regression, in the units of the data."""
     coef = np.atleast_2d(np.asarray(model[-1].coef_) @ model.linear_map_)
     return coef, model.predict(np.zeros((1, coef.shape[1])))
-
-
-def _plain_line(
-    options: FitOptions, C: float, rows: PreparedRows, given: Uncertainty
-) -> dict[str, float] | None:
-    """Weights of the same model without noise; None of data in pieces."""
-    if rows.y is None:
-        return None
-    model, *_ = fit_model(options.ordinary(C), given, rows.plain())
-    weights = raw_line(model)[0][0].tolist()
-    return dict(zip(rows.columns.features, weights, strict=True))
 
 
 def _describe_line(model: MeasuredRegressor, rows: PreparedRows) -> LineFacts:

@@ -23,7 +23,7 @@ from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.options import FitOptions
 from wideberth.cli.output import TextTable, number
-from wideberth.cli.prepare import Columns, PreparedRows
+from wideberth.cli.prepare import Columns
 from wideberth.cli.result import (
     Choice,
     ClassEvaluation,
@@ -40,11 +40,9 @@ from wideberth.cli.result import (
 )
 from wideberth.cli.tables import Opened
 from wideberth.cli.training import fit_measured, fit_model
-from wideberth.cli.uncertainty import Uncertainty, data_in_pieces, training_data
+from wideberth.cli.uncertainty import data_in_pieces, training_data
 from wideberth.data.errors import counted
-from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
-from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.measurement.goodness import lacks
 from wideberth.report.environment import machine, versions
 
@@ -96,14 +94,30 @@ def fit(
     options: FitOptions, opened: Opened, progress: output.Progress
 ) -> tuple[Model, FitResult]:
     """Train and evaluate; return the model and all there is to say about it."""
-    options, rows, given = _read(options, opened, progress)
+    if (memory := options.memory) is None:
+        rows, given = training_data(opened)
+    else:
+        progress.show(f"reading {options.data}")
+        # Rows that lack values are refused in pieces, and no fold is taken out.
+        options = replace(options, missing="error", folds=0)
+        rows, given = data_in_pieces(opened, memory)
+    options = replace(options, task="regress" if rows.numbers else "classify")
     progress.show(f"training on {rows.facts['rows_used']} rows")
     started = time.perf_counter()
-    model, choice, notes = _train(options, rows, given, progress)
+    if options.measured:
+        model, choice, notes = fit_measured(options, given, rows)
+    else:
+        verbose = int(memory is not None and progress.on)
+        data = replace(rows, radius=given.radius)
+        model, choice, notes = fit_model(options, given, data, verbose=verbose)
     seconds = time.perf_counter() - started
     trained = given.chosen(choice)
     found = describe_rows(options, rows, given, trained, model, choice, seconds)
-    evaluation, interrupted = _evaluate(options, rows, given, trained, progress)
+    try:
+        evaluation = evaluate(options, rows, given, trained, progress)
+        interrupted = evaluation is not None and evaluation.interrupted
+    except KeyboardInterrupt:  # there is a model by now, and it is kept
+        evaluation, interrupted = None, True
     facts = describe_model(options, model, rows, given, found)
     misfit = ""
     if isinstance(model, MeasuredSVC):
@@ -146,52 +160,6 @@ def fit(
     return made, replace(result, warnings=advise(result))
 
 
-def _read(
-    options: FitOptions, opened: Opened, progress: output.Progress
-) -> tuple[FitOptions, PreparedRows, Uncertainty]:
-    """The rows, at once or in pieces, and what is known of their errors."""
-    if (memory := options.memory) is None:
-        rows, given = training_data(opened)
-    else:
-        progress.show(f"reading {options.data}")
-        # Rows that lack values are refused in pieces, and no fold is taken out.
-        options = replace(options, missing="error", folds=0)
-        rows, given = data_in_pieces(opened, memory)
-    return options.for_numbers(rows.numbers), rows, given
-
-
-def _train(
-    options: FitOptions,
-    rows: PreparedRows,
-    given: Uncertainty,
-    progress: output.Progress,
-) -> tuple[RobustPipeline | MeasuredSVC | MeasuredRegressor, Choice | None, list[str]]:
-    """The model, the choice that was made by cross-validation, what solvers noted."""
-    if options.measured:
-        return fit_measured(options, given, rows)
-    data = replace(rows, radius=given.radius)
-    verbose = int(options.memory is not None and progress.on)
-    return fit_model(options, given, data, verbose=verbose)
-
-
-def _evaluate(
-    options: FitOptions,
-    rows: PreparedRows,
-    given: Uncertainty,
-    trained: Uncertainty,
-    progress: output.Progress,
-) -> tuple[ClassEvaluation | NumberEvaluation | None, bool]:
-    """How well the model does on rows held out, and whether that was interrupted.
-
-    There is a model by now, and it is kept.
-    """
-    try:
-        found = evaluate(options, rows, given, trained, progress)
-    except KeyboardInterrupt:
-        return None, True
-    return found, found is not None and found.interrupted
-
-
 def _request(options: FitOptions, columns: Columns) -> FitRequest:
     given = "as given" if options.C != (1.0,) else "the default"
     even = "of equal weight together" if options.class_weight else ""
@@ -224,7 +192,7 @@ def _in_words(
     yield "verdict", f"{result.worth.verdict} {result.worth.detail}".strip()
     what = f"{len(data.classes)} classes"
     if line is not None:
-        what = "numbers" if line.slopes else _tell_quantile(line)
+        what = "numbers" if line.slopes else f"the {line.level} of numbers"
     yield "data", f"{data.target}: {what} from {features}, {used}"
     if data.task_story:
         kind = "numbers" if line is not None else "classes"
@@ -279,12 +247,6 @@ def _in_words(
         yield "report", options.report
 
 
-def _tell_quantile(line: LineFacts) -> str:
-    if line.quantile == 0.5:
-        return "the median of numbers"
-    return f"the quantile {line.quantile:g} of numbers"
-
-
 def _tell_coverage(
     found: NumberEvaluation, line: LineFacts | None
 ) -> Iterator[tuple[str, str | TextTable]]:
@@ -302,20 +264,17 @@ def _tell_coverage(
 
 def _slopes(slopes: dict[str, Slope]) -> TextTable:
     """Slopes of true features, the surest first, and those that ignore errors."""
-    order = sorted(slopes, key=lambda name: -_firmness(slopes[name]))
-    rows = [
-        [
-            name,
-            output.estimate(slopes[name].value, slopes[name].error),
-            output.estimate(slopes[name].ignoring_errors, slopes[name].ignoring_error),
-        ]
-        for name in order[:_LISTED]
-    ]
+
+    def firmness(name: str) -> float:
+        slope = slopes[name]
+        return abs(slope.value) / slope.error if slope.error > 0 else 0.0
+
+    rows = []
+    for name in sorted(slopes, key=firmness, reverse=True)[:_LISTED]:
+        own = slopes[name]
+        ignoring = output.estimate(own.ignoring_errors, own.ignoring_error)
+        rows.append([name, output.estimate(own.value, own.error), ignoring])
     return TextTable(["", "slope", "ignoring errors"], rows)
-
-
-def _firmness(slope: Slope) -> float:
-    return abs(slope.value) / slope.error if slope.error > 0 else 0.0
 
 
 def _compared(
@@ -363,15 +322,7 @@ def _how_compared(found: ClassEvaluation | NumberEvaluation, noise: NoiseFacts) 
 
 def _tell_choice(choice: Choice) -> str:
     """What cross-validation chose."""
-    made = {"C": choice.C}
-    if len(choice.factors) > 1:
-        made[choice.unit] = choice.factor
-    if len(choice.gammas) > 1 and choice.gamma is not None:
-        made["γ"] = choice.gamma
-    if len(choice.norm_penalties) > 1:
-        made["norm penalty"] = choice.norm_penalty
-    if len(choice.ramps) > 1 and choice.ramp is not None:
-        made["ramp"] = choice.ramp
+    made = {"C": choice.C} | {n: value for n, (value, _) in choice.made.items()}
     told = " and ".join(f"{name} {value:.4g}" for name, value in made.items())
     score = output.scored(choice.score, choice.measure)
     about = f"{choice.measure} {score} on rows left out"
@@ -382,17 +333,10 @@ def _suspect_rows(suspects: Suspects) -> tuple[list[str], list[list]]:
     """All of them as a table, with the column that names them if there is one."""
     name = [suspects.id] if suspects.id else []
     headings = ["row", *name, "given", "predicted", "distance", "noises"]
-    lines = [
-        [
-            one.row,
-            *([one.id] if name else []),
-            one.given,
-            one.predicted,
-            one.distance,
-            one.noises,
-        ]
-        for one in suspects.rows
-    ]
+    lines = []
+    for one in suspects.rows:
+        who = [one.row, one.id] if name else [one.row]
+        lines.append([*who, one.given, one.predicted, one.distance, one.noises])
     return headings, lines
 
 

@@ -670,14 +670,12 @@ class FitOptions(TableOptions):
                 "--kernel is for classes, and a number is predicted. Leave it out; in "
                 "Python a Nystroem step goes before a RobustLinearRegressor."
             )
+        about, found, other = "numbers", "a class", _REGRESS
         if self.numbers:
-            return (
-                f"{option} is about classes, and a number is predicted; leave it out, "
-                "or say --task classify."
-            )
+            about, found, other = "classes", "a number", _CLASSIFY
         return (
-            f"{option} is about numbers, and a class is predicted; leave it out, or "
-            "say --task regress."
+            f"{option} is about {about}, and {found} is predicted; leave it out, or "
+            f"say --task {other}."
         )
 
     def _roles(self) -> Iterator[str]:
@@ -716,10 +714,6 @@ class FitOptions(TableOptions):
     def numbers(self) -> bool:
         """Whether the target holds numbers to predict, not classes."""
         return self.task == _REGRESS
-
-    def for_numbers(self, numbers: bool) -> Self:
-        """Return these options with the task that the target turned out to be."""
-        return replace(self, task=_REGRESS if numbers else _CLASSIFY)
 
     @property
     def error_shape(self) -> str:
@@ -810,10 +804,6 @@ class FitOptions(TableOptions):
         """Whether --model measured could take the place of what is asked for."""
         others = (*_NOT_MEASURED, "ramp", "memory")
         return not (any(self._given(others)) or self.radius.std)
-
-    def straight(self) -> Self:
-        """The same for a linear model, whose C is to be chosen."""
-        return replace(self, kernel=None, C=())
 
     def with_gamma(self, gamma: float | None) -> Self:
         """The same with this γ of the kernel, if it has one that was chosen."""

@@ -20,7 +20,6 @@ from wideberth.cli.result import (
     Choice,
     ClassEvaluation,
     FitResult,
-    LineFacts,
     NoiseFacts,
     NumberEvaluation,
     ProblemFacts,
@@ -57,7 +56,18 @@ def fit_page(result: FitResult) -> str:
     kind = "regression" if model.line else "classifier"
     effects = model.effects(result.data.spread)
     kept = [name for name in effects if name not in {*model.left_out}]
+    if len(model.scores_for) == 1:
+        headings = ["weight", "per std", "effect"]
+        headings += ["weight without noise"] if model.line and model.line.plain else []
+    else:
+        pairs = ([f"weight, {s}", f"per std, {s}"] for s in model.scores_for)
+        headings = [heading for pair in pairs for heading in pair]
     order = sorted(kept, key=lambda name: -max(map(abs, effects[name])))
+
+    def with_options(text: str) -> Markup:  # so that no line breaks within them
+        told = re.sub(r"--[a-z]+(-[a-z]+)*", r"<code>\g<0></code>", str(escape(text)))
+        return Markup(told)
+
     filters: dict[str, Callable] = {
         "number": number,
         "percent": percent,
@@ -71,7 +81,7 @@ def fit_page(result: FitResult) -> str:
         "scored": output.scored,
         "told_proof": output.told_proof,
         "small_share": output.small_share,
-        "options": _with_options,
+        "options": with_options,
         "tell_left_out": tell_left_out,
         "tell_ending": tell_ending,
         "count_suspects": count_suspects,
@@ -99,17 +109,11 @@ def fit_page(result: FitResult) -> str:
         effects=effects,
         order=order,
         largest=max((abs(e) for own in effects.values() for e in own), default=0.0),
-        weight_headings=_weight_headings(model.scores_for, model.line),
+        weight_headings=["feature", *headings],
         asked_for=_asked(result),
         data_facts=_data(result),
         origin=_origin(result),
     )
-
-
-def _with_options(text: str) -> Markup:
-    """Text in which options are set apart, so that no line breaks within them."""
-    marked = re.sub(r"--[a-z]+(-[a-z]+)*", r"<code>\g<0></code>", str(escape(text)))
-    return Markup(marked)
 
 
 # -- lists -----------------------------------------------------------------------------
@@ -120,9 +124,7 @@ def _asked(result: FitResult) -> list[tuple[str, str]]:
     features = counted(len(result.data.features), "feature")
     target = result.data.target
     if model.line is not None and model.C is not None:
-        q = model.line.quantile
-        what = "median" if q == 0.5 else f"quantile {q:g}"
-        target = f"the {what} of {target}"
+        target = f"the {model.line.level} of {target}"
     pairs = [("Predict", f"{target} from {features}")]
     if result.data.task_story:
         kind = "classes" if model.line is None else "numbers"
@@ -201,28 +203,13 @@ def _origin(result: FitResult) -> list[tuple[str, object]]:
     ]
 
 
-def _weight_headings(labels: list[str], line: LineFacts | None) -> list[str]:
-    if len(labels) == 1:
-        plain = ["weight without noise"] if line and line.plain else []
-        return ["feature", "weight", "per std", "effect", *plain]
-    pairs = ((f"weight, {label}", f"per std, {label}") for label in labels)
-    return ["feature", *(heading for pair in pairs for heading in pair)]
-
-
 def _chosen(choice: Choice) -> list[str]:
     """What was chosen, from what."""
     chosen = [f"C = {number(choice.C)}"]
-    if len(choice.factors) > 1:
-        chosen.append(f"{choice.unit} {choice.factor:g}")
-    others = {
-        "γ": (choice.gamma, choice.gammas),
-        "norm penalty": (choice.norm_penalty, choice.norm_penalties),
-        "ramp": (choice.ramp, choice.ramps),
-    }
-    for name, (value, tried) in others.items():
-        if len(tried) > 1:
-            among = ", ".join(f"{one:g}" for one in tried)
-            chosen.append(f"{name} {value:g} (of {among})")
+    for name, (value, tried) in choice.made.items():
+        among = ", ".join(f"{one:g}" for one in tried)
+        of = "" if name == choice.unit else f" (of {among})"
+        chosen.append(f"{name} {value:g}{of}")
     return chosen
 
 
@@ -239,15 +226,11 @@ def _critical(result: FitResult) -> str:
     lost = [(one, limits) for one, limits in known if limits[1] < math.inf]
     if not problems:
         return ""
-    if not lost and numbers:
-        return (
-            "There is none: features without noise go with the number, however large "
-            "the noise of the others is."
-        )
     if not lost:
+        what = "go with the number" if numbers else "tell the classes apart"
         return (
-            "There is none: features without noise tell the classes apart, however "
-            "large the noise of the others is."
+            f"There is none: features without noise {what}, however large the noise of "
+            "the others is."
         )
     first, limits = min(lost, key=lambda pair: pair[1][0])
     of = "It"

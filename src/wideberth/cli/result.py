@@ -205,6 +205,17 @@ class Choice:
     gammas: list[float] | tuple[()] = ()
     proof: ToldProof | None = None
 
+    @property
+    def made(self) -> dict[str, tuple[Any, Any]]:
+        """What was chosen beside C, and from what, of that there was a choice of."""
+        found = {
+            self.unit: (self.factor, self.factors),
+            "γ": (self.gamma, self.gammas),
+            "norm penalty": (self.norm_penalty, self.norm_penalties),
+            "ramp": (self.ramp, self.ramps),
+        }
+        return {name: pair for name, pair in found.items() if len(pair[1]) > 1}
+
 
 @dataclass(frozen=True)
 class Slope:
@@ -236,6 +247,11 @@ class LineFacts:
     plain: dict[str, float] | None
     slopes: dict[str, Slope] | None
     remeasure: list[Remeasure] | None
+
+    @property
+    def level(self) -> str:
+        """What of the number is predicted."""
+        return "median" if self.quantile == 0.5 else f"quantile {self.quantile:g}"
 
 
 @dataclass(frozen=True)
