@@ -161,7 +161,7 @@ def test_a_curve_that_pays_says_so_and_what_it_costs(moons, tmp_path):
     worth, found = told["worth"], told["evaluation"]
     assert worth["verdict"].startswith("The kernel paid: more accurate")
     assert worth["curve_as_measured"] == "better"
-    assert found["gains"]["line"]["accuracy"]["low"] > 0
+    assert found["gains"]["line"]["as_measured"]["low"] > 0
     assert not {"line-suffices", "try-kernel"} & set(said)
     shown = run(f"fit data.csv --target kind {words} --force", folder=tmp_path).stdout
     page = " ".join((tmp_path / "r.html").read_text("utf-8").split())

@@ -292,7 +292,7 @@ def test_an_interrupt_keeps_the_model_and_the_folds_done(
     done = run(f"{command} --out m.wideberth --report r.html", code=130)
     assert "interrupted. The model is kept" in done.stderr
     found = json.loads(done.stdout)["evaluation"]
-    assert (found and len(found["models"]["robust"]["accuracy"]["folds"])) == folds
+    assert (found and len(found["models"]["robust"]["as_measured"]["folds"])) == folds
     assert run("predict m.wideberth lab.csv").stdout.count("\n") == N + 1
     assert "<html" in Path("r.html").read_text()
 

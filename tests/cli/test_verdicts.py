@@ -88,12 +88,12 @@ def test_worth_and_report(cli):
     """The gain is over ignoring the errors, fold by fold, and the page tells it."""
     result = json.loads(cli(f"{FIT} {ERRORS} --folds 3 --report r.html").out)
     found = result["evaluation"]
-    own, plain = (found["models"][n]["accuracy"] for n in ("measured", "ordinary"))
+    own, plain = (found["models"][n]["as_measured"] for n in ("measured", "ordinary"))
     differences = np.subtract(own["folds"], plain["folds"])
     np.testing.assert_allclose(
-        found["gains"]["ordinary"]["accuracy"]["folds"], differences
+        found["gains"]["ordinary"]["as_measured"]["folds"], differences
     )
-    assert found["gains"]["tuned"]["certified"] is None
+    assert found["gains"]["tuned"]["under_noise"] is None
     verdicts = found["verdicts"]
     kinds = [verdicts[kind] for kind in ("certain", "doubtful")]
     assert sum(one["rows"] for one in kinds) == TWO.sum()

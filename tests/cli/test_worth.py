@@ -21,13 +21,13 @@ from wideberth.cli.options import FitOptions, Radii
 from wideberth.cli.output import points
 from wideberth.cli.prepare import Columns, PreparedRows
 from wideberth.cli.result import (
-    Accuracies,
-    ClassEvaluation,
+    Evaluation,
     FoldMeans,
     Gain,
     Gains,
     ModelFacts,
     NoiseFacts,
+    Scores,
 )
 from wideberth.cli.uncertainty import Uncertainty
 
@@ -182,8 +182,8 @@ def stated(measured, noisy, own=0.9):
     both = zip(("ordinary", "tuned"), measured, noisy, strict=True)
     gains = {name: Gains(gain(*m), gain(*c)) for name, m, c in both}
     shares = FoldMeans(own, 0.01, [])
-    models = {"robust": Accuracies(shares, shares, None, {})}
-    found = ClassEvaluation(
+    models = {"robust": Scores(shares, shares, None, {})}
+    found = Evaluation(
         5, False, "accuracy", None, None, majority=0.5, models=models, confusion={},
         gains=gains,
     )  # fmt: skip

@@ -15,15 +15,15 @@ from collections.abc import Iterator
 from wideberth.cli import output
 from wideberth.cli.output import interval, number, points, unbounded
 from wideberth.cli.result import (
+    KINDS,
     Advice,
-    ClassEvaluation,
+    Evaluation,
     Finding,
     FitResult,
     Gain,
     LineFacts,
     ModelFacts,
     NoiseFacts,
-    NumberEvaluation,
     ProblemFacts,
     RadiusGain,
     Suspects,
@@ -109,7 +109,7 @@ _WHERE = ("on the data as given", "under worst-case noise")
 def judge_worth(
     model: ModelFacts,
     noise: NoiseFacts,
-    evaluation: ClassEvaluation | NumberEvaluation | None,
+    evaluation: Evaluation | None,
     verdicts: VerdictFacts | None,
 ) -> Worth:
     """A plain verdict, and what was found."""
@@ -132,7 +132,7 @@ def judge_worth(
         both = " and ".join(filter(None, [_KERNEL * curved, subject]))
         why = ["There was no cross-validation.", last]
         return Worth(f"Whether {both} paid is not known.", " ".join(filter(None, why)))
-    kinds = evaluation.kinds[: 1 if noise.asked is None else 2]
+    kinds = KINDS[: 1 if noise.asked is None else 2]
     if subject and noise.asked is not None and noise.largest == 0:
         last = "Cross-validation chose radius 0."
 
@@ -153,7 +153,7 @@ def judge_worth(
 def _tell_worth(
     subject: str,
     model: ModelFacts,
-    evaluation: ClassEvaluation | NumberEvaluation,
+    evaluation: Evaluation,
     found: list[Finding],
 ) -> str:
     """A sentence: whether it paid, and what was found."""
@@ -161,7 +161,7 @@ def _tell_worth(
     if line is not None and line.slopes:
         paid += " for predictions"
     told = f"{subject} {paid}: {_tell_findings(found)}."
-    if _useless(evaluation, evaluation.kinds[0]):
+    if _useless(evaluation, "as_measured"):
         always = "naming one class" if line is None else "predicting one number"
         told = f"{subject} did not pay: the model is no better than always {always}."
     return told[0].upper() + told[1:]
@@ -220,19 +220,19 @@ def _subject(
     return " and ".join(name for name, there in parts.items() if there)
 
 
-def _useless(found: ClassEvaluation | NumberEvaluation, kind: str) -> bool:
+def _useless(found: Evaluation, kind: str) -> bool:
     """Whether the model is no better than always giving one answer.
 
     A model that ignores its features withstands any noise, and is of no use.
     """
     own = getattr(found.own, kind).mean
-    if isinstance(found, NumberEvaluation):
+    if found.majority is None:
         return not own < getattr(found.models["constant"], kind).mean
     return not own > found.majority
 
 
 def _finding(
-    found: ClassEvaluation | NumberEvaluation,
+    found: Evaluation,
     kind: str,
     rivals: tuple[str, ...],
 ) -> Finding:
@@ -240,7 +240,8 @@ def _finding(
     gains: list[Gain] = [
         getattr(own, kind) for name, own in found.gains.items() if name in rivals
     ]
-    ends = [sorted((found.sign * g.low, found.sign * g.high)) for g in gains]
+    sign = 1 if found.majority is not None else -1  # low errors are good
+    ends = [sorted((sign * g.low, sign * g.high)) for g in gains]
     if all(low > 0 for low, _ in ends) and not _useless(found, kind):
         return "better"
     return "worse" if any(high < 0 for _, high in ends) else "even"
@@ -363,7 +364,7 @@ def _fit(result: FitResult) -> Iterator[Advice]:
 def _curve(result: FitResult) -> Iterator[Advice]:
     """A kernel that does not pay, or one that may."""
     found, worth = result.evaluation, result.worth
-    if not isinstance(found, ClassEvaluation):
+    if found is None or found.majority is None:
         return
     if (check := found.curve_check) is not None and check.low > 0:
         yield Advice(
@@ -374,7 +375,7 @@ def _curve(result: FitResult) -> Iterator[Advice]:
         )
     if "line" not in found.gains:
         return
-    ahead, plain = found.gains["line"].accuracy, found.noiseless_curve
+    ahead, plain = found.gains["line"].as_measured, found.noiseless_curve
     findings = worth.curve_as_measured, worth.curve_under_noise
     if "better" not in findings:
         as_well = "does as well" if "worse" not in findings else "does better"

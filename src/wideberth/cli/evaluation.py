@@ -43,20 +43,17 @@ from wideberth.cli.options import FitOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import PreparedRows
 from wideberth.cli.result import (
-    Accuracies,
     Choice,
-    ClassAccuracy,
-    ClassEvaluation,
+    ClassShares,
     Coverage,
-    ErrorGains,
-    Errors,
+    Evaluation,
     FoldMeans,
     Gain,
     Gains,
     NoiseCurve,
-    NumberEvaluation,
     RadiusGain,
     Residuals,
+    Scores,
     TunedC,
     VerdictAccuracy,
 )
@@ -92,6 +89,8 @@ _SAMPLED = 10_000
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 #: Most rows whose residuals are drawn and told (a choice: a larger page says no more).
 _DRAWN = 1000
+#: Models that say whether a curve may pay, and are not shown.
+_QUICK = ("least squares", "quick curve")
 #: Confidence at which one model is said to be ahead of another.
 _CONFIDENCE = 0.95
 
@@ -144,7 +143,7 @@ def evaluate(
     given: Uncertainty,
     trained: Uncertainty,
     progress: Progress,
-) -> ClassEvaluation | NumberEvaluation | None:
+) -> Evaluation | None:
     """Cross-validated scores of a procedure and of ordinary models beside it.
 
     The procedure starts from the radii `given`, and chooses anew in every fold what it
@@ -206,6 +205,8 @@ def evaluate(
         return found | constant_answers(options, learnt, len(split.test))
 
     noise = None if measured else asked_radius(options, given, trained)
+    if options.numbers and not np.any(noise):
+        noise = None
     kind = NumberJudge if options.numbers else ClassJudge
     judge = kind(options, rows, rows.y, fold, np.arange(len(rows.y)))
     return compare(models, judge, noise, tuned, progress)
@@ -259,9 +260,8 @@ def quick_curve(
     X, unseen = prepare.transform(learnt.X), prepare.transform(unseen)
     balance = {"class_weight": options.class_weight}
     data = TrainingRows.of(X, learnt.y, learnt.weight, **balance)
-    names = ("least squares", "quick curve")
     said = quick_answers(data, unseen, options.seed)
-    return {n: FoldAnswers(one) for n, one in zip(names, said, strict=True)}
+    return {n: FoldAnswers(one) for n, one in zip(_QUICK, said, strict=True)}
 
 
 def constant_answers(
@@ -284,7 +284,7 @@ def compare(
     noise: float | np.ndarray | None,
     tuned: TunedC | None,
     progress: Progress,
-) -> ClassEvaluation | NumberEvaluation:
+) -> Evaluation:
     """Scores and gains of the models of every fold, that asked for first.
 
     `noise` is one radius, one for each row, or None where nothing is certified. An
@@ -303,13 +303,19 @@ def compare(
     if isinstance(noise, np.ndarray) and noise.ndim:
         noise = noise[rows]
     judge = replace(judge, y=judge.y[rows], fold=judge.fold[rows], rows=rows)
-    shared = {
-        "folds": len(done),
-        "interrupted": len(done) < len(splits),
-        "measure": judge.measure,
-        "tuned": tuned,
-    }
-    return judge.evaluation(held, noise, shared)
+    radii = None if noise is None else judge.radii(held, float(np.median(noise)))
+    details = judge.details(held)
+    held = {name: own for name, own in held.items() if name not in _QUICK}
+    return Evaluation(
+        folds=len(done),
+        interrupted=len(done) < len(splits),
+        measure=measure(judge.options),
+        tuned=tuned,
+        radii=None if radii is None else radii.tolist(),
+        models={name: judge.judged(own, noise, radii) for name, own in held.items()},
+        gains=judge.gains(held, noise),
+        **details,
+    )
 
 
 @dataclass(frozen=True)
@@ -323,11 +329,6 @@ class Judge(ABC):
     rows: np.ndarray  # their numbers among those prepared
 
     @property
-    def measure(self) -> str:
-        """What models are judged by."""
-        return measure(self.options)
-
-    @property
     def group(self) -> np.ndarray:
         """The class that each row counts for; one for all but in balanced accuracy."""
         return np.zeros(len(self.y), dtype=int)
@@ -337,14 +338,35 @@ class Judge(ABC):
         """Of every row, as measured or under the worst noise of a radius."""
 
     @abstractmethod
-    def evaluation(self, held: dict[str, FoldAnswers], noise, shared: dict):
-        """All that is found, `shared` with whatever is judged."""
+    def radii(self, held: dict[str, FoldAnswers], asked: float) -> np.ndarray:
+        """Those to draw scores under worst noise at."""
 
-    def gains(self, held: dict[str, FoldAnswers], noise) -> dict[str, tuple]:
+    @abstractmethod
+    def details(self, held: dict[str, FoldAnswers]) -> dict[str, Any]:
+        """What an evaluation has of such labels alone."""
+
+    def judged(self, own: FoldAnswers, noise, radii: np.ndarray | None) -> Scores:
+        """All scores of a model."""
+        measured = self.scores(own)
+        noisy = None if noise is None else self.scores(own, noise)
+        return Scores(
+            as_measured=self.means(measured),
+            under_noise=None if noisy is None else self.means(noisy),
+            curve=None if radii is None else self.curve(own, radii),
+            classes=self.classes(measured, noisy),
+        )
+
+    def classes(
+        self, measured: np.ndarray, noisy: np.ndarray | None
+    ) -> dict[str, ClassShares]:
+        """Shares within every class."""
+        return {}
+
+    def gains(self, held: dict[str, FoldAnswers], noise) -> dict[str, Gains]:
         """Of the first model over the others, as measured and under the noise."""
         first, *others = held.values()
         return {
-            name: (
+            name: Gains(
                 self._gain(first, other),
                 None if noise is None else self._gain(first, other, noise),
             )
@@ -388,58 +410,41 @@ class ClassJudge(Judge):
         right = answers.labels == self.y
         return right if radius is None else certain(right, answers.radii, radius)
 
-    def evaluation(self, held, noise, shared):
-        names = ("least squares", "quick curve")
-        aside = [held[name] for name in names if name in held]
-        held = {name: own for name, own in held.items() if name not in names}
-        first, *_ = held
+    def radii(self, held, asked):
+        reach = [own.radii for name, own in held.items() if name not in _QUICK]
+        return curve_radii(np.concatenate(reach), asked)
+
+    def details(self, held):
+        own = next(iter(held.values()))
         counts = np.unique(self.y, return_counts=True)[1]
         share = 1 / len(counts) if self.balanced else counts.max() / counts.sum()
-        radii = None
-        if noise is not None:
-            every = np.concatenate([own.radii for own in held.values()])
-            radii = curve_radii(every, float(np.median(noise)))
+        right, line, noiseless = self.scores(own), held.get("line"), held.get("tuned")
+        check, verdicts = None, None
+        if curve := held.get("quick curve"):  # beside the best straight boundary
+            others = (one for one in held.values() if one is not curve)
+            gains = (self._gain(curve, one) for one in others)
+            check = min(gains, key=lambda gain: gain.mean)
+        if own.sure is not None:
+            kinds = {"certain": right[own.sure], "doubtful": right[~own.sure]}
+            verdicts = {
+                kind: VerdictAccuracy(len(of), float(of.mean()) if of.size else None)
+                for kind, of in kinds.items()
+            }
+        return {
+            "majority": float(share),
+            "confusion": self._confusion(own.labels),
+            "radius_gain": line and radius_gain(own, line, self.y),
+            "noiseless_curve": line and noiseless and self._gain(noiseless, line),
+            "curve_check": check,
+            "verdicts": verdicts,
+        }
 
-        def judged(own: FoldAnswers) -> Accuracies:
-            right = self.scores(own)
-            sure = None if noise is None else self.scores(own, noise)
-            return Accuracies(
-                accuracy=self.means(right),
-                certified=None if sure is None else self.means(sure),
-                curve=None if radii is None else self.curve(own, radii),
-                classes=self._classes(right, sure),
-            )
-
-        line, noiseless = held.get("line"), held.get("tuned")
-        check = self._curve_check(aside, [*held.values()]) if aside else None
-        return ClassEvaluation(
-            **shared,
-            radius_gain=line and radius_gain(held[first], line, self.y),
-            noiseless_curve=line and noiseless and self._gain(noiseless, line),
-            curve_check=check,
-            radii=None if radii is None else radii.tolist(),
-            majority=float(share),
-            models={name: judged(own) for name, own in held.items()},
-            confusion=self._confusion(held[first].labels),
-            gains={n: Gains(*gains) for n, gains in self.gains(held, noise).items()},
-            verdicts=_verdicts(self.scores(held[first]), held[first].sure),
-        )
-
-    def _curve_check(self, aside: list[FoldAnswers], models: list[FoldAnswers]) -> Gain:
-        """How far a quick curve is ahead of the straight boundary that is best."""
-        line, curve = aside
-        gains = (self._gain(curve, other) for other in (line, *models))
-        return min(gains, key=lambda gain: gain.mean)
-
-    def _classes(
-        self, right: np.ndarray, sure: np.ndarray | None
-    ) -> dict[str, ClassAccuracy]:
-        """Shares within every class."""
+    def classes(self, measured, noisy):
         found = {}
         for label in np.unique(self.y).tolist():
             own = self.y == label
-            safe = None if sure is None else float(sure[own].mean())
-            found[str(label)] = ClassAccuracy(float(right[own].mean()), safe)
+            safe = None if noisy is None else float(noisy[own].mean())
+            found[str(label)] = ClassShares(float(measured[own].mean()), safe)
         return found
 
     def _confusion(self, labels: np.ndarray) -> dict[str, dict[str, int]]:
@@ -465,29 +470,12 @@ class NumberJudge(Judge):
         ends = (losses(residuals - move, self.options) for move in (down, up))
         return np.maximum(*ends)
 
-    def evaluation(self, held, noise, shared):
-        own, radii = next(iter(held.values())), None
-        if noise is None or not np.any(noise):
-            noise = None
-        else:
-            radii = np.linspace(0, 3 * float(np.median(noise)), RADII)
+    def radii(self, held, asked):
+        return np.linspace(0, 3 * asked, RADII)
 
-        def judged(one: FoldAnswers) -> Errors:
-            worst = None if noise is None else self.means(self.scores(one, noise))
-            curve = None if radii is None else self.curve(one, radii)
-            return Errors(self.means(self.scores(one)), worst, curve)
-
-        return NumberEvaluation(
-            **shared,
-            radii=None if radii is None else radii.tolist(),
-            models={name: judged(one) for name, one in held.items()},
-            gains={
-                name: ErrorGains(*gains)
-                for name, gains in self.gains(held, noise).items()
-            },
-            coverage=self._coverage(own),
-            residuals=self._residuals(own),
-        )
+    def details(self, held):
+        own = next(iter(held.values()))
+        return {"coverage": self._coverage(own), "residuals": self._residuals(own)}
 
     def _coverage(self, own: FoldAnswers) -> list[Coverage]:
         """Of intervals, by thirds of their width, or of the rows below predictions."""
@@ -521,19 +509,6 @@ class NumberJudge(Judge):
         said = own.labels[rows]
         residuals = self.y[rows] - said
         return Residuals(numbers.tolist(), said.tolist(), residuals.tolist())
-
-
-def _verdicts(
-    right: np.ndarray, sure: np.ndarray | None
-) -> dict[str, VerdictAccuracy] | None:
-    """How right certain and doubtful verdicts are."""
-    if sure is None:
-        return None
-    kinds = {"certain": right[sure], "doubtful": right[~sure]}
-    return {
-        kind: VerdictAccuracy(len(own), float(own.mean()) if own.size else None)
-        for kind, own in kinds.items()
-    }
 
 
 def asks_for_more(options: FitOptions, given: Uncertainty) -> bool:

@@ -25,14 +25,14 @@ from wideberth.cli.options import FitOptions
 from wideberth.cli.output import TextTable, number
 from wideberth.cli.prepare import Columns
 from wideberth.cli.result import (
+    KINDS,
     Choice,
-    ClassEvaluation,
     DataSource,
+    Evaluation,
     FitRequest,
     FitResult,
     LineFacts,
     NoiseFacts,
-    NumberEvaluation,
     Origin,
     Slope,
     Suspects,
@@ -201,7 +201,7 @@ def _in_words(
         heading = "accuracy" if line is None else "error"
         yield heading, _compared(found, result.uncertainty)
         yield "", _how_compared(found, result.uncertainty)
-        if isinstance(found, NumberEvaluation):
+        if found.residuals is not None:
             yield from _tell_coverage(found, line)
     if line is not None and line.slopes:
         yield "slopes", _slopes(line.slopes)
@@ -210,7 +210,7 @@ def _in_words(
     if (kernel := result.model.kernel) is not None:
         told = f"γ {kernel.gamma:.4g}, {counted(kernel.landmarks, 'landmark')}"
         yield "kernel", f"{kernel.name}, {told}"
-    if isinstance(found, ClassEvaluation) and found.radius_gain is not None:
+    if found is not None and found.radius_gain is not None:
         yield "", tell_radii(found.radius_gain, result.uncertainty)
     if result.choice is not None:
         yield "chosen", _tell_choice(result.choice)
@@ -248,11 +248,11 @@ def _in_words(
 
 
 def _tell_coverage(
-    found: NumberEvaluation, line: LineFacts | None
+    found: Evaluation, line: LineFacts | None
 ) -> Iterator[tuple[str, str | TextTable]]:
     """What share of the rows lies where it was stated to."""
     if line is None or not line.slopes:
-        for one in found.coverage:
+        for one in found.coverage or ():
             below, of = output.percent(one.observed), output.percent(one.stated)
             told = f"{below} of the numbers lie below the prediction; asked for: {of}"
             yield "", told
@@ -277,16 +277,14 @@ def _slopes(slopes: dict[str, Slope]) -> TextTable:
     return TextTable(["", "slope", "ignoring errors"], rows)
 
 
-def _compared(
-    found: ClassEvaluation | NumberEvaluation, noise: NoiseFacts
-) -> TextTable:
+def _compared(found: Evaluation, noise: NoiseFacts) -> TextTable:
     """Scores of all models, and what this one is ahead of each."""
-    kinds = dict(zip(found.kinds, ("as measured", "worst noise"), strict=True))
+    kinds = dict(zip(KINDS, ("as measured", "worst noise"), strict=True))
     if noise.asked is None:
         kinds.popitem()
     called, guess = found.called, []
     unit, written = 1.0, output.off
-    if isinstance(found, ClassEvaluation):
+    if found.majority is not None:
         always = "one class" if found.balanced else "most common class"
         guess = [always, output.percent(found.majority).removesuffix(" %")]
         unit, written = 100.0, output.spread
@@ -304,11 +302,11 @@ def _compared(
     return TextTable(headings, [list(row) for row in zip(*columns, strict=True)])
 
 
-def _how_compared(found: ClassEvaluation | NumberEvaluation, noise: NoiseFacts) -> str:
-    classes = isinstance(found, ClassEvaluation)
+def _how_compared(found: Evaluation, noise: NoiseFacts) -> str:
+    classes = found.majority is not None
     unit = " in %" if classes else ""
     told = f"{found.measure}{unit}, {found.folds}-fold cross-validation"
-    if isinstance(found, ClassEvaluation) and found.gains:
+    if found.majority is not None and found.gains:
         told += ", beside ordinary SVMs" if "ordinary" in found.gains else ""
         told += " with the same kernel" if len(found.gains) > 2 else ""
     elif found.gains:

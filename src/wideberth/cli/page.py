@@ -17,12 +17,13 @@ from wideberth.cli.advice import (
 )
 from wideberth.cli.output import number, percent, whole
 from wideberth.cli.result import (
+    KINDS,
     Choice,
-    ClassEvaluation,
+    Evaluation,
     FitResult,
     NoiseFacts,
-    NumberEvaluation,
     ProblemFacts,
+    Residuals,
 )
 from wideberth.data.errors import counted, listed
 from wideberth.report.page import (
@@ -95,14 +96,13 @@ def fit_page(result: FitResult) -> str:
         filters,
         title=f"A {kind} of {result.data.target}",
         result=result,
+        kinds=KINDS,
         shown=_SHOWN,
         folded_at=_FOLDED,
         infinite=math.inf,
         limit=_limit,
         critical=_critical(result),
-        residual_plot=_residuals(found)
-        if isinstance(found, NumberEvaluation)
-        else None,
+        residual_plot=found and found.residuals and _residuals(found.residuals),
         curves=found and _noise_curves(found, result.uncertainty),
         choice_curves=result.choice and _choice_curves(result.choice),
         chosen=result.choice and _chosen(result.choice),
@@ -273,15 +273,13 @@ def _figure(name, title, caption, draw, label, legend) -> Figure:
     return Figure(name, title, caption, [panel], legend, wide=True)
 
 
-def _noise_curves(
-    found: ClassEvaluation | NumberEvaluation, noise: NoiseFacts
-) -> Figure | None:
+def _noise_curves(found: Evaluation, noise: NoiseFacts) -> Figure | None:
     """Scores under worst noise over the radius; None where there is no noise."""
     radii, names = found.radii, list(found.called.values())
     curves = [model.curve for model in found.models.values() if model.curve is not None]
     if radii is None:
         return None
-    classes = isinstance(found, ClassEvaluation)
+    classes = found.majority is not None
 
     def draw(axes) -> None:
         for (k, style), curve in zip(_LINES, curves, strict=False):
@@ -290,7 +288,7 @@ def _noise_curves(
                 band = {"color": colour, "alpha": 0.15, "lw": 0}
                 axes.fill_between(radii, curve.low, curve.high, **band)
             axes.plot(radii, curve.mean, color=colour, ls=style)
-        if isinstance(found, ClassEvaluation):
+        if found.majority is not None:
             axes.axhline(found.majority, color=TEXT, lw=0.8, ls=":")
         if noise.asked:
             axes.axvline(noise.asked, color=TEXT, lw=0.8)
@@ -306,7 +304,7 @@ def _noise_curves(
         "the median radius of the rows" if noise.per_row else "the radius asked for"
     )
     upright = f"The upright line is {upright}" if noise.asked else ""
-    if isinstance(found, ClassEvaluation):
+    if found.majority is not None:
         over = ", in the mean over the classes" if found.balanced else ""
         always = "same" if found.balanced else "most common"
         caption = (
@@ -335,9 +333,8 @@ def _noise_curves(
     return _figure("certified", title, caption, draw, label, legend)
 
 
-def _residuals(found: NumberEvaluation) -> Figure:
+def _residuals(shown: Residuals) -> Figure:
     """What rows left out are off, against what was predicted."""
-    shown = found.residuals
 
     def draw(axes) -> None:
         dots = {"s": 7, "alpha": 0.5, "color": SERIES[0], "linewidths": 0}

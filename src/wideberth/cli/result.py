@@ -8,12 +8,13 @@ null there.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 #: How a model compares with ordinary SVMs; "even" is no measurable difference.
 Finding = Literal["better", "even", "worse"]
+#: What a model is judged by: scores on the data as given, and under the worst noise.
+KINDS = ("as_measured", "under_noise")
 
 
 # -- what was asked for, and of what ---------------------------------------------------
@@ -366,30 +367,24 @@ class NoiseCurve:
 
 
 @dataclass(frozen=True)
-class ClassAccuracy:
-    """Shares of the rows of one class."""
+class ClassShares:
+    """Shares of the rows of one class that are right."""
 
-    accuracy: float
-    certified: float | None
-
-
-@dataclass(frozen=True)
-class Accuracies:
-    """One model on rows left out; `certified` is under the worst noise."""
-
-    accuracy: FoldMeans
-    certified: FoldMeans | None
-    curve: NoiseCurve | None
-    classes: dict[str, ClassAccuracy]
+    as_measured: float
+    under_noise: float | None
 
 
 @dataclass(frozen=True)
-class Errors:
-    """Mean errors of one model on rows left out; `worst` is under the worst noise."""
+class Scores:
+    """One model on rows left out: accuracies, of numbers errors.
 
-    error: FoldMeans
-    worst: FoldMeans | None
+    Under the worst noise, too, where any was asked for.
+    """
+
+    as_measured: FoldMeans
+    under_noise: FoldMeans | None
     curve: NoiseCurve | None
+    classes: dict[str, ClassShares]
 
 
 @dataclass(frozen=True)
@@ -409,18 +404,10 @@ class Gain:
 
 @dataclass(frozen=True)
 class Gains:
-    """Over another model, on the data as given and under the worst noise."""
+    """Over another model; of errors below 0 where this model is nearer."""
 
-    accuracy: Gain
-    certified: Gain | None
-
-
-@dataclass(frozen=True)
-class ErrorGains:
-    """The same for errors: below 0 this model is nearer to the numbers."""
-
-    error: Gain
-    worst: Gain | None
+    as_measured: Gain
+    under_noise: Gain | None
 
 
 @dataclass(frozen=True)
@@ -462,69 +449,6 @@ class VerdictAccuracy:
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """Models on rows they have not seen, that which was asked for first."""
-
-    folds: int
-    interrupted: bool
-    measure: str
-    radii: list[float] | None
-    tuned: TunedC | None
-    models: Mapping[str, Accuracies | Errors]
-
-    #: What a model is judged by: as measured, and under the worst noise.
-    kinds: ClassVar[tuple[str, str]]
-    #: Whether a high score is a good one: 1, or −1 for errors.
-    sign: ClassVar[int]
-    #: What the models beside are called, by name.
-    rivals: ClassVar[dict[str, str]]
-
-    @property
-    def own(self) -> Any:
-        """Those of the model asked for."""
-        return next(iter(self.models.values()))
-
-    @property
-    def called(self) -> dict[str, str]:
-        """What the models are called."""
-        names = iter(self.models)
-        return {next(names): "this model"} | {n: self.rivals[n] for n in names}
-
-    @property
-    def balanced(self) -> bool:
-        """Whether every class counts the same."""
-        return self.measure.startswith("balanced")
-
-
-@dataclass(frozen=True)
-class ClassEvaluation(Evaluation):
-    """How often models name the right class.
-
-    `majority` is what always naming the same class achieves. `confusion` counts rows by
-    the class given, and within it by the class predicted. `radius_gain` is that of a
-    kernel, `noiseless_curve` how far a kernel trained without noise is ahead of the
-    straight boundary, and `curve_check` how far a quick curve is.
-    """
-
-    models: dict[str, Accuracies]
-    majority: float
-    confusion: dict[str, dict[str, int]]
-    gains: dict[str, Gains]
-    verdicts: dict[str, VerdictAccuracy] | None = None
-    radius_gain: RadiusGain | None = None
-    noiseless_curve: Gain | None = None
-    curve_check: Gain | None = None
-
-    kinds = ("accuracy", "certified")
-    sign = 1
-    rivals: ClassVar = {
-        "line": "straight boundary, C chosen",
-        "ordinary": "ordinary SVM, same C",
-        "tuned": "ordinary SVM, C tuned",
-    }
-
-
-@dataclass(frozen=True)
 class Coverage:
     """A share of rows that was stated, and those observed: of all, and by thirds.
 
@@ -547,26 +471,57 @@ class Residuals:
 
 
 @dataclass(frozen=True)
-class NumberEvaluation(Evaluation):
-    """How far models are from the numbers.
+class Evaluation:
+    """Models on rows they have not seen, that which was asked for first.
 
-    A constant, the quantile of the rows trained on, is one of them. `coverage` is of
-    intervals of a measured line, with thirds by their width; otherwise of the rows
-    below the prediction, with thirds by the prediction.
+    Of classes `majority` is what always naming the same one achieves; `confusion`
+    counts rows by the class given, and within it by the class predicted; `radius_gain`
+    is that of a kernel, `noiseless_curve` how far a kernel trained without noise is
+    ahead of the straight boundary, and `curve_check` how far a quick curve is.
+
+    Of numbers a constant, the quantile of the rows trained on, is one of the models.
+    `coverage` is of intervals of a measured line, with thirds by their width; otherwise
+    of the rows below the prediction, with thirds by the prediction.
     """
 
-    models: dict[str, Errors]
-    gains: dict[str, ErrorGains]
-    coverage: list[Coverage]
-    residuals: Residuals
+    folds: int
+    interrupted: bool
+    measure: str
+    tuned: TunedC | None
+    radii: list[float] | None
+    models: dict[str, Scores]
+    gains: dict[str, Gains]
+    majority: float | None = None
+    confusion: dict[str, dict[str, int]] | None = None
+    verdicts: dict[str, VerdictAccuracy] | None = None
+    radius_gain: RadiusGain | None = None
+    noiseless_curve: Gain | None = None
+    curve_check: Gain | None = None
+    coverage: list[Coverage] | None = None
+    residuals: Residuals | None = None
 
-    kinds = ("error", "worst")
-    sign = -1
-    rivals: ClassVar = {
-        "ordinary": "plain regression, same C",
-        "tuned": "plain regression, C tuned",
-        "constant": "a constant",
-    }
+    @property
+    def own(self) -> Scores:
+        """Those of the model asked for."""
+        return next(iter(self.models.values()))
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What the models are called."""
+        plain = "ordinary SVM" if self.confusion is not None else "plain regression"
+        names = {
+            "line": "straight boundary, C chosen",
+            "ordinary": f"{plain}, same C",
+            "tuned": f"{plain}, C tuned",
+            "constant": "a constant",
+        }
+        first, *others = self.models
+        return {first: "this model"} | {name: names[name] for name in others}
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every class counts the same."""
+        return self.measure.startswith("balanced")
 
 
 @dataclass(frozen=True)
@@ -701,7 +656,7 @@ class FitResult:
     uncertainty: NoiseFacts
     choice: Choice | None
     training: Training
-    evaluation: ClassEvaluation | NumberEvaluation | None
+    evaluation: Evaluation | None
     interrupted: bool
     verdicts: VerdictFacts | None
     flips: Flips | None
