@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
 from wideberth.cli.uncertainty import row_radii
 from wideberth.data.errors import agree, counted, listed, meant, quoted
-from wideberth.data.table import Table
 
 #: What a summary says as far as it is known.
 _TOLD = (
@@ -38,21 +36,23 @@ def run(options: CertifyOptions) -> int:
         )
     target = options.target or model.target
     column = options.radius_column or model.radius_column
-    if model.gives_verdicts:
-        _refuse_radii(options)
+    radii = {"--radius-column": options.radius_column, "--curve": options.curve}
+    for name, given in (radii | {"--at": options.at}).items():
+        if given and model.gives_verdicts:
+            raise UserError(
+                f"{name} is about radii, and {options.model} gives verdicts, which go "
+                "by the chance of the other side; choose it with --confidence."
+            )
     summary: dict = {
         "rows": 0,
         "certified": 0,
         "trained_radius": model.radius,
         **dict.fromkeys(_TOLD),
     }
-    tally = _Tally(options, model, target)
+    tally = _Tally(options, model, target, column)
     with output.Lines(options) as lines:
         for applied in apply_model(model, options, target, column, judged=True):
-            if model.gives_verdicts:
-                tally.add_verdicts(applied)
-            else:
-                tally.add(applied, column)
+            tally.add(applied)
             lines.add(applied.headings, applied.columns)
             applied.count(summary, "certified")
         tally.tell_strange()
@@ -60,7 +60,7 @@ def run(options: CertifyOptions) -> int:
         if model.gives_verdicts:
             words = tally.tell_verdicts(summary)
         else:
-            summary |= tally.radii.told(options, column) | tally.accuracy()
+            summary |= tally.radii_told() | tally.accuracy()
             words = _in_words(summary)
         if options.curve:
             headings = ["radius", "certified_accuracy"]
@@ -71,60 +71,62 @@ def run(options: CertifyOptions) -> int:
     return 0
 
 
-def _refuse_radii(options: CertifyOptions) -> None:
-    """Say that verdicts go by a chance."""
-    radii = {
-        "--radius-column": options.radius_column,
-        "--curve": options.curve,
-        "--at": options.at,
-    }
-    for name in [name for name, given in radii.items() if given]:
-        raise UserError(
-            f"{name} is about radii, and {options.model} gives verdicts, which go by "
-            "the chance of the other side; choose it with --confidence."
-        )
-
-
 class _Tally:
-    """What is kept of rows with a class, for the accuracy: a few bytes of each."""
+    """What is kept of the rows, for the accuracy: a few bytes of each."""
 
-    def __init__(self, options: CertifyOptions, model: Model, target: str):
-        self.options, self.model, self.target = options, model, target
-        self.radii = _CertifiedAt(model)
+    def __init__(
+        self, options: CertifyOptions, model: Model, target: str, column: str | None
+    ):
+        self.options, self.model = options, model
+        self.target, self.column = target, column
         self.classes = set(map(str, model.classes.tolist()))
-        self.strange: Counter = (
-            Counter()
-        )  # other classes, and how many rows are of them
+        #: Other classes, and how many rows are of them.
+        self.strange: Counter = Counter()
         self.labelled = False  # whether there is a column of classes
-        self._kept: list[list[np.ndarray]] = []  # columns, in parts
+        self.radii: list[np.ndarray] = []  # of all rows, where a column has them
+        #: Columns of rows with a class, in parts.
+        self._kept: list[list[np.ndarray]] = []
 
-    def add(self, applied: Applied, column: str | None) -> None:
+    def add(self, applied: Applied) -> None:
         """Certify some rows, and compare them with their classes."""
-        reach = applied.reach(self.model.pipeline.certified_radius)
-        radius = self.radii.of(self.options, applied.table, column)
-        applied.headings.append("certified_radius")
-        applied.columns.append(reach)
-        if np.ndim(radius):
-            applied.headings.append("radius")
-            applied.columns.append([None if r != r else r for r in radius.tolist()])
-        options = self.options
+        if self.model.gives_verdicts:
+            said = applied.columns[applied.headings.index("verdict")]
+            beside = [np.array([verdict == "certain" for verdict in said])]
+        else:
+            reach = applied.reach(self.model.pipeline.certified_radius)
+            applied.add_columns({"certified_radius": reach})
+            beside = [np.array(reach, dtype=float)]
+            if self.column in applied.table.numbers:
+                with located(self.options.data):
+                    radius = row_radii(applied.table, str(self.column))
+                self.radii.append(radius)
+                radius = self.factor * radius
+                told = [None if r != r else r for r in radius.tolist()]
+                applied.add_columns({"radius": told})
+                beside.append(radius)
         if self.target in applied.table.texts:
             right, known = self._compare(applied)
-            sizes = np.array([reach[k] for k in known], dtype=float)
-            self._keep(right, sizes, *([radius[known]] if np.ndim(radius) else []))
-        elif options.curve or options.at:
+            parts = [right, *(own[known] for own in beside)]
+            self._kept = self._kept or [[] for _ in parts]
+            for kept, part in zip(self._kept, parts, strict=True):
+                kept.append(part)
+        elif self.options.curve or self.options.at:
             raise UserError(
-                f"{options.data} has no column {quoted(self.target)}, and certified "
-                "accuracy needs the true classes; name the column with --target."
+                f"{self.options.data} has no column {quoted(self.target)}, and "
+                "certified accuracy needs the true classes; name the column with "
+                "--target."
             )
 
-    def add_verdicts(self, applied: Applied) -> None:
-        """Compare some rows, of which there are verdicts, with their classes."""
-        if self.target in applied.table.texts:
-            verdicts = applied.columns[applied.headings.index("verdict")]
-            right, known = self._compare(applied)
-            sure = np.array([verdicts[k] == "certain" for k in known], dtype=bool)
-            self._keep(right, sure)
+    @property
+    def factor(self) -> float:
+        """On a column of radii: those of training were multiplied there."""
+        own = bool(self.radii) and self.column == self.model.radius_column
+        return self.model.radius_factor if own else 1.0
+
+    @property
+    def radius(self) -> float | None:
+        """That trained with, unless a column has those of the rows."""
+        return None if self.radii else self.model.radius
 
     def _compare(self, applied: Applied) -> tuple[np.ndarray, list[int]]:
         """Which predictions are right, of the rows where both are there.
@@ -160,7 +162,7 @@ class _Tally:
 
     def accuracy(self) -> dict:
         """What the summary says of rows with a class; nothing without such a column."""
-        options, radius = self.options, self.radii.one
+        options, radius = self.options, self.radius
         if not self.labelled:
             return {}
         correct, reach, *own = self._all()
@@ -169,7 +171,7 @@ class _Tally:
                 f"{options.data}: no row has both a prediction and a class, so there "
                 "is no accuracy."
             )
-        if radius is None and not self.radii.each and not options.at:
+        if radius is None and not self.radii and not options.at:
             raise UserError(
                 f"{options.model} was trained with a radius for each row, and "
                 f"{options.data} does not hold those of its rows; name the column that "
@@ -205,11 +207,6 @@ class _Tally:
                     lines.append(f"accuracy   {percent(summary[name])} of {of}")
         return "\n".join(lines)
 
-    def _keep(self, *columns: np.ndarray) -> None:
-        self._kept = self._kept or [[] for _ in columns]
-        for parts, own in zip(self._kept, columns, strict=True):
-            parts.append(own)
-
     def _all(self) -> list[np.ndarray]:
         """The columns of all rows; their parts are given up for it."""
         whole = []
@@ -217,50 +214,25 @@ class _Tally:
             whole.append(np.concatenate(self._kept.pop(0)))
         return whole
 
-
-class _CertifiedAt:
-    """The radii of a column, the one trained with, or none."""
-
-    def __init__(self, model: Model):
-        self.model, self.one = model, model.radius
-        self.each = False  # whether each row has its own
-        self.factor = 1.0
-        self.smallest, self.largest = np.inf, -np.inf
-        self.n = self.known = 0
-
-    def of(self, options: CertifyOptions, table: Table, column: str | None) -> Any:
-        """Those to judge some rows by: one number, one for each row, or None."""
-        if column not in table.numbers:
-            return self.one
-        # A column named here holds the radii themselves; that of training, what was
-        # multiplied there.
-        if column == self.model.radius_column:
-            self.factor = self.model.radius_factor
-        with located(options.data):
-            radius = self.factor * row_radii(table, column)
-        known = radius[np.isfinite(radius)]
-        self.one, self.each = None, True
-        self.smallest = float(known.min(initial=self.smallest))
-        self.largest = float(known.max(initial=self.largest))
-        self.n, self.known = self.n + table.n, self.known + known.size
-        return radius
-
-    def told(self, options: CertifyOptions, column: str | None) -> dict:
-        """What the summary says; rows without a radius are warned of."""
-        if lack := self.n - self.known:
+    def radii_told(self) -> dict:
+        """What the summary says of radii; rows without one are warned of."""
+        if not self.radii:
+            ends = dict.fromkeys(("smallest_radius", "largest_radius"), self.radius)
+            return {"radius": self.radius, "radius_factor": 1.0, **ends}
+        radii = self.factor * np.concatenate(self.radii)
+        known = radii[np.isfinite(radii)]
+        if lack := radii.size - known.size:
             output.warn(
-                f"{options.data}: {lack} of {counted(self.n, 'row')} "
+                f"{self.options.data}: {lack} of {counted(radii.size, 'row')} "
                 f"{agree(lack, 'has', 'have')} no radius in the column "
-                f"{quoted(column)} and {agree(lack, 'does', 'do')} not count in the "
-                "certified accuracy."
+                f"{quoted(self.column)} and {agree(lack, 'does', 'do')} not count in "
+                "the certified accuracy."
             )
-        ends = (self.smallest, self.largest) if self.known else (None, None)
         return {
-            "radius": self.one,
-            "radius_column": column if self.each else None,
+            "radius_column": self.column,
             "radius_factor": self.factor,
-            "smallest_radius": ends[0] if self.each else self.one,
-            "largest_radius": ends[1] if self.each else self.one,
+            "smallest_radius": float(known.min()) if known.size else None,
+            "largest_radius": float(known.max()) if known.size else None,
         }
 
 

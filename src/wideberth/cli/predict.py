@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,6 @@ from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.files import chunk_bytes, explained, parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import AT_ONCE, Reader, Table
-from wideberth.estimators.verdict import Verdict
 from wideberth.noise import ErrorBars
 
 #: The probability of intervals, unless --coverage says another.
@@ -48,7 +47,9 @@ def run(options: PredictOptions) -> int:
                 numbers.add(applied)
                 summary |= {"radius": numbers.radius, "coverage": numbers.coverage}
             if options.scores and scored is not None:
-                applied.add_scores(model, scored)
+                said = applied.answers(model.pipeline.decision_function, len(scored))
+                headings = (f"score {label}" for label in scored)
+                applied.add_columns(dict(zip(headings, said, strict=True)))
             lines.add(applied.headings, applied.columns)
             applied.count(summary, "predicted")
         lines.deliver("predictions", summary, _in_words(summary))
@@ -139,14 +140,12 @@ class _Ends:
             ends = np.full((len(rows), 2), np.nan)
             if self.coverage is not None:
                 ends = line.predict_interval(X, **asked, coverage=self.coverage)
-            cell, share = line.remeasure(X, **asked)
-            return np.column_stack((spreads, ends, cell, share))
+            return np.column_stack((spreads, ends, *line.remeasure(X, **asked)))
 
         with blamed_on_data():
             found = applied.spread(said, 5)
-        columns = dict(
-            zip(("spread", "low", "high", "remeasure", "share"), found, strict=True)
-        )
+        headings = ("spread", "low", "high", "remeasure", "share")
+        columns = dict(zip(headings, found, strict=True))
         columns["remeasure"] = [
             None if j is None or j < 0 else features[int(j)]
             for j in columns["remeasure"]
@@ -161,27 +160,23 @@ class Applied:
     table: Table
     X: np.ndarray | sp.csr_array
     usable: np.ndarray  # the others lack a value
-    headings: list[str]
-    columns: list
     bars: ErrorBars | None = None  # sets of the rows, where those have been read
     cells: np.ndarray | None = None  # standard errors, for models that give verdicts
+    headings: list[str] = field(default_factory=list)
+    columns: list = field(default_factory=list)
     certain: int | None = None  # rows with such a verdict, of models that give them
 
     def answers(self, method: Callable, width: int = 1) -> list[list]:
         """Columns of what a method of the model says of usable rows."""
-        if self.cells is None:
-            return self.spread(lambda rows: method(self.X[rows]), width)
-        cells = self.cells
-        return self.spread(lambda rows: method(self.X[rows], X_err=cells[rows]), width)
+        if (cells := self.cells) is None:
+            return self.spread(lambda k: method(self.X[k]), width)
+        return self.spread(lambda k: method(self.X[k], X_err=cells[k]), width)
 
     def reach(self, certified_radius: Callable) -> list:
         """How far every row may be off, in units of its own set where it has one."""
-        bars = self.bars
-        if bars is None:
+        if (bars := self.bars) is None:
             return self.answers(certified_radius)[0]
-        return self.spread(
-            lambda rows: certified_radius(self.X[rows], bars.take(rows)), 1
-        )[0]
+        return self.spread(lambda k: certified_radius(self.X[k], bars.take(k)), 1)[0]
 
     def spread(self, answer: Callable, width: int, rows=None) -> list[list]:
         """Columns of answers to usable rows, or to a mask; None where there is none."""
@@ -194,26 +189,28 @@ class Applied:
                     column[place] = None if value != value else value
         return found
 
-    def add_columns(self, columns: dict[str, list]) -> None:
+    def add_columns(self, columns: dict[str, Any]) -> None:
         """Add these, by heading."""
         self.headings += columns
         self.columns += columns.values()
-
-    def add_scores(self, model: Model, classes: list) -> None:
-        """Add the scores of these classes."""
-        scores = self.answers(model.pipeline.decision_function, len(classes))
-        self.add_columns(
-            {f"score {c}": own for c, own in zip(classes, scores, strict=True)}
-        )
 
     def judge(self, model: Model, confidence: float | None) -> None:
         """Add the verdicts of a model that gives them; empty of rows not usable."""
         found = model.pipeline.verdict(self.X, X_err=self.cells, confidence=confidence)
         self.certain = int((found.certain & self.usable).sum())
-        for name, said in verdict_columns(found, model.columns.features).items():
-            told = zip(said, self.usable, strict=True)
-            self.headings.append(name)
-            self.columns.append([own if usable else None for own, usable in told])
+        features = model.columns.features
+        said = {
+            "margin": found.margin.tolist(),
+            "spread": found.spread.tolist(),
+            "chance": found.chance.tolist(),
+            "verdict": ["certain" if sure else "doubtful" for sure in found.certain],
+            "runner_up": found.runner_up.tolist(),
+            "remeasure": [features[j] if j >= 0 else None for j in found.remeasure],
+            "share": found.share.tolist(),
+        }
+        for name, column in said.items():
+            told = zip(column, self.usable, strict=True)
+            self.add_columns({name: [own if usable else None for own, usable in told]})
 
     def count(self, summary: dict, answered: str) -> None:
         """Count these rows in a summary."""
@@ -221,19 +218,6 @@ class Applied:
         summary[answered] += int(self.usable.sum())
         if self.certain is not None:
             summary["certain"] = (summary["certain"] or 0) + self.certain
-
-
-def verdict_columns(verdict: Verdict, features: Sequence[str]) -> dict[str, list]:
-    """What is said of every row beside its class, by heading."""
-    return {
-        "margin": verdict.margin.tolist(),
-        "spread": verdict.spread.tolist(),
-        "chance": verdict.chance.tolist(),
-        "verdict": ["certain" if sure else "doubtful" for sure in verdict.certain],
-        "runner_up": verdict.runner_up.tolist(),
-        "remeasure": [features[j] if j >= 0 else None for j in verdict.remeasure],
-        "share": verdict.share.tolist(),
-    }
 
 
 def apply_model(
@@ -251,7 +235,15 @@ def apply_model(
     """
     with output.Progress(options.json) as progress:
         progress.show(f"reading {options.data}")
-        source, size = _opened(options)
+        limit = None
+        if options.memory is not None:
+            with blamed_on_data():
+                room(options.memory)
+                limit = parse_bytes(options.memory)
+        size = AT_ONCE if limit is None else chunk_bytes(limit)
+        source = open_reader(options.data, options.read, limit)
+        for remark in source.remarks:
+            output.warn(remark)
         if options.confidence is not None and not model.gives_verdicts:
             raise UserError(
                 f"--confidence is for verdicts, and {options.model} gives none; train "
@@ -261,7 +253,17 @@ def apply_model(
         if model.predicts_numbers and not judged:
             judged = _has_errors(model, options, source)
         errors = errors_to_apply(model.errors, options, source.names, judged)
-        request = _request(model, options, target, radius_column, errors)
+        aside = [name for name in (options.id, target) if name is not None]
+        known = () if errors is None else errors.names
+        radii = () if radius_column is None else (radius_column,)
+        request = Request(
+            texts=(*aside, *model.columns.categories),
+            numbers=(*radii, *known),
+            features=model.columns.numeric,
+            dates=model.columns.dates,
+            limits=tuple(model.columns.limits),
+            optional=frozenset([model.target, model.radius_column or model.target]),
+        )
         unanswered, n = _Unanswered(), 0
         for table in _tables(source, request, size, errors):
             yield _applied(model, options, table, errors, judged, unanswered)
@@ -287,41 +289,6 @@ def _has_errors(model: Model, options: ApplyOptions, source: Reader) -> bool:
             "name that of these rows with --errors for ranges beside the predictions."
         )
     return known
-
-
-def _opened(options: ApplyOptions) -> tuple[Reader, int]:
-    """What reads the data, and how many bytes of rows are held at a time."""
-    limit = None
-    if options.memory is not None:
-        with blamed_on_data():
-            room(options.memory)
-            limit = parse_bytes(options.memory)
-    size = AT_ONCE if limit is None else chunk_bytes(limit)
-    reader = open_reader(options.data, options.read, limit)
-    for remark in reader.remarks:
-        output.warn(remark)
-    return reader, size
-
-
-def _request(
-    model: Model,
-    options: ApplyOptions,
-    target: str | None,
-    radius_column: str | None,
-    errors: ErrorColumns | None,
-) -> Request:
-    aside = [name for name in (options.id, target) if name is not None]
-    return Request(
-        texts=(*aside, *model.columns.categories),
-        numbers=(
-            *(() if radius_column is None else (radius_column,)),
-            *(() if errors is None else errors.names),
-        ),
-        features=model.columns.numeric,
-        dates=model.columns.dates,
-        limits=tuple(model.columns.limits),
-        optional=frozenset([model.target, model.radius_column or model.target]),
-    )
 
 
 def _tables(
@@ -373,7 +340,7 @@ def _applied(
             held = errors.holder(table, options.read)
             cells = errors.cells(held, table, model.columns)
         cells = errors.filled(cells, X, model.columns)
-        lacking = errors.holes(cells)
+        lacking = np.isnan(cells[0] + cells[1]).any(axis=1)
         unanswered.note(table, lacking & usable, "an error")
         usable &= ~lacking
         cells = tuple(map(np.nan_to_num, cells))
@@ -387,12 +354,11 @@ def _applied(
         X = model.columns.take_logs(X)[0]
     for name, counts in model.columns.unseen(table).items():
         unanswered.unseen.setdefault(name, Counter()).update(counts)
-    first = table.start + 1
-    ids = range(first, first + table.n)
-    applied = Applied(table, X, usable, [options.id or "row", "prediction"], [])
-    applied.columns = [ids if options.id is None else table.texts[options.id]]
-    applied.bars, applied.cells = bars if judged else None, standard
-    applied.columns += applied.answers(model.pipeline.predict)
+    ids = range(table.start + 1, table.start + 1 + table.n)
+    applied = Applied(table, X, usable, bars if judged else None, standard)
+    named = ids if options.id is None else table.texts[options.id]
+    applied.add_columns({options.id or "row": named})
+    applied.add_columns({"prediction": applied.answers(model.pipeline.predict)[0]})
     if model.gives_verdicts:
         with blamed_on_data():
             applied.judge(model, options.confidence)

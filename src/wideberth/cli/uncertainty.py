@@ -147,10 +147,6 @@ class ErrorColumns:
             errors = -errors
         return np.where(errors > 0, errors, np.nan)
 
-    def holes(self, cells: tuple) -> np.ndarray:
-        """Which rows have a value without an error, once the rule is applied."""
-        return np.isnan(cells[0] + cells[1]).any(axis=1)
-
     def filled(self, cells: tuple, X: np.ndarray, columns: Columns) -> tuple:
         """The errors, those that are missing by the rule."""
         if self.missing in (None, "drop"):
