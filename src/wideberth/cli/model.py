@@ -53,16 +53,14 @@ class Model:
     def predicts_numbers(self) -> bool:
         """Whether it is a regression."""
         last = self.pipeline
-        if isinstance(last, RobustPipeline):
-            last = last[-1]
+        last = last[-1] if isinstance(last, RobustPipeline) else last
         return isinstance(last, (RobustLinearRegressor, MeasuredRegressor))
 
     @property
     def fills_gaps(self) -> bool:
         """Whether rows may lack values."""
-        if self.measured:
-            return True
-        return any(getattr(step, "fill", False) for _, step in self.pipeline.steps)
+        steps = () if self.measured else self.pipeline.steps
+        return self.measured or any(getattr(step, "fill", False) for _, step in steps)
 
     @property
     def radius(self) -> float | None:
@@ -184,47 +182,17 @@ def _read(content: dict) -> Model:
     sound = (
         (model.radius is None or 0 <= model.radius < np.inf)
         and 0 <= model.radius_factor < np.inf
-        and (_sound_numbers if model.predicts_numbers else _sound_classes)(model)
+        and _answers_two_rows(model)
     )
     if not sound:
         raise ValueError
     return model
 
 
-def _two_rows(model: Model) -> tuple[np.ndarray, np.ndarray | None]:
-    """Rows of zeros and their errors, where the model asks for any."""
-    rows = np.zeros((2, len(model.columns.features)))
-    return rows, None if model.errors is None else np.zeros_like(rows)
-
-
-def _sound_map(pipeline: RobustPipeline, rows: np.ndarray) -> bool:
-    """Whether what is linear takes such rows."""
-    curved = pipeline.curved_
-    linear = pipeline.linear_map_ if curved is None else curved.linear
-    return linear is not None and linear.shape[1] == rows.shape[1]
-
-
-def _sound_classes(model: Model) -> bool:
-    """Whether a classifier answers for two rows."""
-    pipeline, (rows, exact) = model.pipeline, _two_rows(model)
-    scores = () if len(model.classes) == 2 else (len(model.classes),)
-    sound = (
-        np.shape(decider_of(pipeline).intercept_) == (scores or (1,))
-        and pipeline.decision_function(rows, exact).shape == (2, *scores)
-        and pipeline.predict(rows, exact).shape == (2,)
-    )
-    if isinstance(pipeline, MeasuredSVC):
-        return sound and bool(np.all(pipeline.verdict(rows, exact).chance <= 1))
-    return (
-        sound
-        and _sound_map(pipeline, rows)
-        and pipeline.certified_radius(rows, exact).shape == (2,)
-    )
-
-
-def _sound_numbers(model: Model) -> bool:
-    """Whether a regression answers for two rows."""
-    pipeline, (rows, exact) = model.pipeline, _two_rows(model)
+def _answers_two_rows(model: Model) -> bool:
+    """Whether a model answers for rows of zeros, with errors if it asks for any."""
+    pipeline, rows = model.pipeline, np.zeros((2, len(model.columns.features)))
+    exact = None if model.errors is None else np.zeros_like(rows)
     if isinstance(pipeline, MeasuredRegressor):
         scores = pipeline.interval_scores_
         found = pipeline.predict(rows, exact, return_std=True)
@@ -234,12 +202,26 @@ def _sound_numbers(model: Model) -> bool:
             and len(pipeline.remeasure(rows, exact)[0]) == 2
             and (scores is None or (np.sort(scores) == scores).all())
         )
-    last = pipeline[-1]
-    ranges = pipeline.prediction_range(rows, X_err=exact, radius=last.radius_ or 0.0)
+    if isinstance(pipeline, RobustPipeline):
+        curved = pipeline.curved_
+        linear = pipeline.linear_map_ if curved is None else curved.linear
+        if linear is None or linear.shape[1] != rows.shape[1]:
+            return False
+    last: Any = decider_of(pipeline)
+    if pipeline.predict(rows, exact).shape != (2,):
+        return False
+    if model.predicts_numbers:
+        radius = last.radius_ or 0.0
+        ranges = pipeline.prediction_range(rows, X_err=exact, radius=radius)
+        sound = isinstance(last.intercept_, float) and last.target_scale_ > 0
+        return sound and ranges.shape == (2, 2)
+    shape = () if len(model.classes) == 2 else (len(model.classes),)
+    if isinstance(pipeline, MeasuredSVC):
+        sound = np.all(pipeline.verdict(rows, exact).chance <= 1)
+    else:
+        sound = pipeline.certified_radius(rows, exact).shape == (2,)
     return (
-        isinstance(last.intercept_, float)
-        and last.target_scale_ > 0
-        and _sound_map(pipeline, rows)
-        and pipeline.predict(rows, exact).shape == (2,)
-        and ranges.shape == (2, 2)
+        bool(sound)
+        and np.shape(last.intercept_) == (shape or (1,))
+        and pipeline.decision_function(rows, exact).shape == (2, *shape)
     )

@@ -159,39 +159,32 @@ class Columns:
         """
         if not self.categories:
             return table.X
-        codes, start = [], len(self.numeric)
+        codes, start = [], 0
         for name, levels in self.categories.items():
-            at: dict[str | None, int]
-            at = {level: start + k for k, level in enumerate(levels)}
+            at: dict[str | None, int] = {v: start + k for k, v in enumerate(levels)}
             at[None] = at.get(_NO_VALUE, -1)
-            texts = table.texts[name].tolist()
-            columns = map(at.get, texts, repeat(-1))
-            codes.append(np.fromiter(columns, np.int32, table.n))
+            found = map(at.get, table.texts[name].tolist(), repeat(-1))
+            codes.append(np.fromiter(found, np.int32, table.n))
             start += len(levels)
-        if sp.issparse(table.X):
-            return sp.csr_array(sp.hstack([table.X, _indicators(codes, start)]))
-        if self.sparse and not (dense or gaps):
-            return _indicators(codes, start, table.X)
-        X = np.zeros((table.n, start))
-        X[:, : len(self.numeric)] = table.X
-        for own in codes:
-            known = np.flatnonzero(own >= 0)
-            X[known, own[known]] = 1.0
+        columns = np.column_stack(codes)
+        known = columns >= 0
+        ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+        ones = np.ones(ends[-1])
+        indicators = sp.csr_array((ones, columns[known], ends), (table.n, start))
+        if sp.issparse(table.X) or (self.sparse and not (dense or gaps)):
+            return sp.csr_array(sp.hstack([sp.csr_array(table.X), indicators]))
+        X = np.hstack([table.X, indicators.toarray()])
         if gaps:
-            places = self._places()
-            for name in self.without_missing:
-                X[_lacking(table, name), places[name]] = np.nan
+            ends = np.cumsum([len(self.numeric), *map(len, self.categories.values())])
+            for k, name in enumerate(self.categories):
+                if name in self.without_missing:
+                    X[_lacking(table, name), ends[k] : ends[k + 1]] = np.nan
         return X
 
     @property
     def without_missing(self) -> list[str]:
         """Columns of categories of which "missing" is none."""
         return [n for n, levels in self.categories.items() if _NO_VALUE not in levels]
-
-    def _places(self) -> dict[str, slice]:
-        """Where the features of each column of categories are."""
-        ends = np.cumsum([len(self.numeric), *map(len, self.categories.values())])
-        return {n: slice(*ends[k : k + 2]) for k, n in enumerate(self.categories)}
 
     def unseen(self, table: Table) -> dict[str, Counter]:
         """Categories that a model does not know, by column, and in how many rows."""
@@ -201,22 +194,6 @@ class Columns:
             strange = {text: counts[text] for text in counts.keys() - {None, *levels}}
             found[name] = Counter(strange)
         return {name: counts for name, counts in found.items() if counts}
-
-
-def _indicators(codes: list[np.ndarray], d: int, numbers=None) -> sp.csr_array:
-    """Rows with a 1 at each code that is not negative, behind numbers if given."""
-    n, k = len(codes[0]), 0 if numbers is None else numbers.shape[1]
-    indices = np.empty((n, k + len(codes)), dtype=np.int32)
-    data = np.ones(indices.shape)
-    indices[:, :k] = np.arange(k)
-    if numbers is not None:
-        data[:, :k] = numbers
-    indices[:, k:] = np.column_stack(codes)
-    there = indices >= 0
-    ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    if not there.all():
-        data, indices = data[there], indices[there]
-    return sp.csr_array((data.ravel(), indices.ravel(), ends), shape=(n, d))
 
 
 def _refuse_numbers(name: str, levels: list[str]) -> None:
@@ -682,28 +659,23 @@ class PreparedNumbers(TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         """Return the rows prepared, dense or CSR as they are."""
-        k = len(self.scales_)
-        if not sp.issparse(X):
-            made = np.array(X, dtype=np.float64)
-            shift = self.means_ if self.centre else None
-            medians, scales = self.medians_, self.scales_
-            made[:, :k] = self._prepared(made[:, :k], medians, scales, shift)
-            return made
-        rows = sp.csr_array(X, dtype=np.float64)
-        data, numbers = rows.data.copy(), np.flatnonzero(rows.indices < k)
-        at = rows.indices[numbers]
-        data[numbers] = self._prepared(
-            data[numbers], self.medians_[at], self.scales_[at]
-        )
-        return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+        factors = np.append(self.scales_, np.ones(self.n_indicators))
+        if sp.issparse(X):
+            rows = sp.csr_array(X, dtype=np.float64, copy=True)
+            if self.fill:
+                gaps = np.isnan(rows.data)
+                rows.data[gaps] = self.medians_[rows.indices[gaps]]
+            rows.data /= factors[rows.indices]
+            return rows
+        made, k = np.array(X, dtype=np.float64), len(self.scales_)
+        if self.fill:
+            made[:, :k] = np.where(np.isnan(made[:, :k]), self.medians_, made[:, :k])
+        if self.centre:
+            made[:, :k] -= self.means_
+        return made / factors
 
     @property
     def linear_map_(self) -> sp.csr_array:
         """What a move of the rows becomes; read by robust pipelines."""
         factors = np.append(1 / self.scales_, np.ones(self.n_indicators))
         return sp.diags_array(factors, format="csr")
-
-    def _prepared(self, values, medians, scales, shift=None):
-        if self.fill:
-            values = np.where(np.isnan(values), medians, values)
-        return (values if shift is None else values - shift) / scales

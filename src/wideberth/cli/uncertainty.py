@@ -475,7 +475,13 @@ def of_columns(options: FitOptions, columns: Columns, X=None) -> Uncertainty:
     scales, values = options.noise.scales, options.radius.values
     default = radius_or_default(None, options.noise.shape if scales is None else noise)
     radius, unit, factors = one_radius(options, default)
-    story = about if unit else _tell_radius(options, radius, about)
+    story = f"{radius:g} for every row, {about}"
+    if unit:
+        story = about
+    elif options.radius_column is not None:
+        story = f"each row has its own, in the column {options.radius_column}, {about}"
+    elif not (values or radius):
+        story = "none was given: the ordinary linear SVM, which trusts every value"
     sure, given = options.confidence, values or options.radius_column
     covering = scales is not None and sure is not None and not given
     if covering and isinstance(noise, np.ndarray):
@@ -512,15 +518,6 @@ def in_errors(options: FitOptions, errors: ErrorColumns, facts: dict) -> Uncerta
     story = f"{times} the {one} of each value, in {where}{exact}"
     facts = facts | {"unit": f"in {one}s", "shape": errors.shape}
     return Uncertainty(radius, "l2", story, facts, unit, factors, errors=errors)
-
-
-def _tell_radius(options: FitOptions, radius: float, about: str) -> str:
-    """Say in words which radii the options give: a column, a number, or none."""
-    if options.radius_column is not None:
-        return f"each row has its own, in the column {options.radius_column}, {about}"
-    if options.radius.values or radius:
-        return f"{radius:g} for every row, {about}"
-    return "none was given: the ordinary linear SVM, which trusts every value"
 
 
 def row_radii(table: Table, column: str) -> np.ndarray:
