@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -151,14 +151,14 @@ def describe_rows(
                 flips = easily_flipped(model, rows, correct, reach, asked, bars)
     none = asked is None or options.measured or not np.any(asked)
     noise = _describe_noise(options, trained, rows.columns, seen)
-    factor = choice.factor if choice else 1.0
-    median = None if none else float(np.median(asked))
-    facts, suspects = trained.facts, None
+    noise["asked"] = None if none else float(np.median(asked))
+    noise["factor"] = choice.factor if choice else 1.0
+    suspects = None
     if not rows.numbers:
         suspects = _describe_suspects(options, rows, decider_of(model))
     return RowFindings(
         _describe_data(options, rows, seen),
-        replace(noise, asked=median, factor=factor, **facts),
+        NoiseFacts(**(noise | trained.facts)),
         _describe_training(options, rows, trained, model, seen, seconds),
         verdicts,
         flips,
@@ -308,7 +308,7 @@ def _row_counters(rows: PreparedRows) -> list[str] | None:
 
 def _describe_noise(
     options: FitOptions, trained: Uncertainty, columns: Columns, seen: _Tallied
-) -> NoiseFacts:
+) -> dict[str, Any]:
     """The shape of the noise, its radii, and what they count."""
     noise, shape, scales = trained.noise, str(trained.noise), {}
     if not isinstance(noise, str):
@@ -321,20 +321,18 @@ def _describe_noise(
     elif options.noise.scales is None and options.replicates is None:
         unit = "in the units of the data"
     alike = all(scales.get(name, 1) == 1 for name in columns.numeric)
-    return NoiseFacts(
-        story=trained.story,
-        column=options.radius_column,
-        smallest=float(seen.smallest),
-        median=trained.median,
-        largest=float(seen.largest),
-        asked=None,
-        shape=shape,
-        isotropic=options.errors is None and alike,
-        unit=unit,
-        scales=scales,
-        per_row=trained.per_row,
-        factor=1.0,
-    )
+    return {
+        "story": trained.story,
+        "column": options.radius_column,
+        "smallest": float(seen.smallest),
+        "median": trained.median,
+        "largest": float(seen.largest),
+        "shape": shape,
+        "isotropic": options.errors is None and alike,
+        "unit": unit,
+        "scales": scales,
+        "per_row": trained.per_row,
+    }
 
 
 def find_leaks(rows: PreparedRows, seed: int) -> list[Leak]:

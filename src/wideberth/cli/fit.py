@@ -23,13 +23,11 @@ from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.options import FitOptions
 from wideberth.cli.output import TextTable, number
-from wideberth.cli.prepare import Columns
 from wideberth.cli.result import (
     KINDS,
     Choice,
     DataSource,
     Evaluation,
-    FitRequest,
     FitResult,
     LineFacts,
     NoiseFacts,
@@ -59,7 +57,7 @@ def run(options: FitOptions, opened: Opened) -> int:
     if not options.json:
         require("rich", "the summary on the terminal")
     with output.Progress(options.json) as progress:
-        model, result = fit(options.with_target(), opened, progress)
+        model, result = fit(opened, progress)
         files: list[tuple[str, str | bytes]] = []
         if options.out:
             files.append((options.out, dump_model(model)))
@@ -76,7 +74,7 @@ def run(options: FitOptions, opened: Opened) -> int:
         output.write_json(as_json(result))
     else:
         if options.out != "-":
-            output.say(output.aligned(_in_words(result, options)))
+            output.say(output.aligned(_in_words(result)))
         for advice in result.warnings:
             output.warn(advice.text)
     if result.interrupted:
@@ -90,10 +88,9 @@ def run(options: FitOptions, opened: Opened) -> int:
     return 3 if any(advice.serious for advice in result.warnings) else 0
 
 
-def fit(
-    options: FitOptions, opened: Opened, progress: output.Progress
-) -> tuple[Model, FitResult]:
+def fit(opened: Opened, progress: output.Progress) -> tuple[Model, FitResult]:
     """Train and evaluate; return the model and all there is to say about it."""
+    options = opened.options
     if (memory := options.memory) is None:
         rows, given = training_data(opened)
     else:
@@ -127,7 +124,6 @@ def fit(
         format=opened.reader.kind,
         sha256=opened.reader.digest(),
         details=opened.reader.details,
-        memory=options.memory,
     )
     origin = Origin(
         command=options.typed,
@@ -136,7 +132,7 @@ def fit(
         machine=machine(),
     )
     result = FitResult(
-        request=_request(options, rows.columns),
+        request=options,
         source=source,
         model=facts,
         choice=choice,
@@ -160,32 +156,12 @@ def fit(
     return made, replace(result, warnings=advise(result))
 
 
-def _request(options: FitOptions, columns: Columns) -> FitRequest:
-    given = "as given" if options.C != (1.0,) else "the default"
-    even = "of equal weight together" if options.class_weight else ""
-    if options.weight_column is not None:
-        even = ", ".join(filter(None, [f"those of {options.weight_column}", even]))
-    return FitRequest(
-        standardize=options.standardize,
-        missing="measured" if options.measured else options.missing or "drop",
-        folds=options.folds,
-        score_radius=options.score_radius,
-        seed=options.seed,
-        class_weight=options.class_weight,
-        C_from="chosen by cross-validation" if len(options.C) != 1 else given,
-        dropped=list(options.drop),
-        one_hot=list(columns.categories),
-        weights=even or "every row counts the same",
-    )
-
-
 # -- on the terminal -------------------------------------------------------------------
 
 
-def _in_words(
-    result: FitResult, options: FitOptions
-) -> Iterator[tuple[str, str | TextTable]]:
+def _in_words(result: FitResult) -> Iterator[tuple[str, str | TextTable]]:
     """Headings, and what there is to say: text, or a table."""
+    options = result.request
     data, training, said = result.data, result.training, result.verdicts
     line, features = result.model.line, counted(len(data.features), "feature")
     used = f"{data.rows_used} of {counted(data.rows_read, 'row')} used"

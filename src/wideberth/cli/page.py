@@ -137,7 +137,10 @@ def _asked(result: FitResult) -> list[tuple[str, str]]:
         )
         pairs.append(("Radii of the rows", ends + half))
     if model.C is not None:
-        about = f"{number(model.C)} ({asked.C_from})"
+        origin = "the default" if asked.C == (1.0,) else "as given"
+        if len(asked.C) != 1 or asked.prove is not None:
+            origin = "chosen by cross-validation"
+        about = f"{number(model.C)} ({origin})"
         if model.line is not None and model.line.scale is not None:
             about += (
                 f", in units of {number(model.line.scale)}, the scatter of the target"
@@ -156,13 +159,17 @@ def _asked(result: FitResult) -> list[tuple[str, str]]:
         about = f"may be wrong: a row whose margin is below {level} counts no further"
         pairs.append(("Labels", about))
     scaled = asked.standardize or result.measured
+    gaps = "measured" if asked.measured else asked.missing or "drop"
+    known = [f"those of {asked.weight_column}"] if asked.weight_column else []
+    even = ["of equal weight together"] if asked.class_weight else []
+    weights = ", ".join([*known, *even]) or "every row counts the same"
     pairs += [
         ("Features", "standardised for training" if scaled else "as given"),
-        ("Missing values", _MISSING[asked.missing]),
-        ("Classes" if model.line is None else "Rows", asked.weights),
+        ("Missing values", _MISSING[gaps]),
+        ("Classes" if model.line is None else "Rows", weights),
     ]
-    if asked.dropped:
-        pairs.append(("Columns left out", ", ".join(asked.dropped)))
+    if asked.drop:
+        pairs.append(("Columns left out", ", ".join(asked.drop)))
     return pairs
 
 

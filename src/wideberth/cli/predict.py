@@ -19,7 +19,7 @@ from wideberth.cli.prepare import feature_holes
 from wideberth.cli.uncertainty import ErrorColumns, errors_to_apply, row_radii
 from wideberth.data import Request
 from wideberth.data.errors import agree, counted, listed, quoted
-from wideberth.data.files import chunk_bytes, explained, parse_bytes, room
+from wideberth.data.files import chunk_bytes, explained, parse_bytes
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import AT_ONCE, Reader, Table
 from wideberth.noise import ErrorBars
@@ -235,13 +235,11 @@ def apply_model(
     """
     with output.Progress(options.json) as progress:
         progress.show(f"reading {options.data}")
-        limit = None
-        if options.memory is not None:
-            with blamed_on_data():
-                room(options.memory)
-                limit = parse_bytes(options.memory)
-        size = AT_ONCE if limit is None else chunk_bytes(limit)
-        source = open_reader(options.data, options.read, limit)
+        size, memory = AT_ONCE, options.memory
+        with blamed_on_data():
+            source = open_reader(options.data, options.read, memory)
+            if memory is not None:
+                size = chunk_bytes(parse_bytes(memory))
         for remark in source.remarks:
             output.warn(remark)
         if options.confidence is not None and not model.gives_verdicts:

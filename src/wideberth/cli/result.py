@@ -11,29 +11,15 @@ import math
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
+from wideberth.cli.options import FitOptions
+
 #: How a model compares with ordinary SVMs; "even" is no measurable difference.
 Finding = Literal["better", "even", "worse"]
 #: What a model is judged by: scores on the data as given, and under the worst noise.
 KINDS = ("as_measured", "under_noise")
 
 
-# -- what was asked for, and of what ---------------------------------------------------
-
-
-@dataclass(frozen=True)
-class FitRequest:
-    """Options, as far as they are not told elsewhere."""
-
-    standardize: bool
-    missing: str
-    folds: int
-    score_radius: float | None
-    seed: int
-    class_weight: str | None
-    C_from: str
-    dropped: list[str]
-    one_hot: list[str]
-    weights: str
+# -- where it is from ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -44,7 +30,6 @@ class DataSource:
     format: str
     sha256: str
     details: dict[str, str]
-    memory: str | None
 
 
 @dataclass(frozen=True)
@@ -649,7 +634,7 @@ class Advice:
 class FitResult:
     """All there is to say about a fit."""
 
-    request: FitRequest
+    request: FitOptions
     source: DataSource
     model: ModelFacts
     data: DataFacts
@@ -681,7 +666,7 @@ def as_json(value):
         return {name.removesuffix("_"): as_json(own) for name, own in named}
     if isinstance(value, dict):
         return {name: as_json(own) for name, own in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | frozenset):
         return [as_json(own) for own in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None

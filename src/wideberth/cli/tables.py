@@ -15,7 +15,6 @@ from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.options import AUTO, FitOptions
 from wideberth.cli.output import Progress, warn
 from wideberth.data import DataError, Request
-from wideberth.data.files import parse_bytes, room
 from wideberth.data.opening import open_reader, read_table
 from wideberth.data.table import Reader, Table, gap_codes
 
@@ -78,10 +77,7 @@ def open_training_data(options: FitOptions) -> Opened:
     options = options.with_target()
     memory = options.memory
     with blamed_on_data():
-        if memory is not None:
-            room(memory)  # some readers read all of a file
-        limit = None if memory is None else parse_bytes(memory)
-        reader = open_reader(options.data, options.read, limit)
+        reader = open_reader(options.data, options.read, memory)
         opened = Opened(options.with_columns(reader), reader)
     if options.errors is not None:
         from wideberth.cli.uncertainty import find_error_columns

@@ -280,8 +280,7 @@ def _open_path(
 ) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
-    room(memory)  # some readers read all of a file
-    reader = open_reader(path, Format(), parse_bytes(memory))
+    reader = open_reader(path, Format(), memory, pieces=True)
     y, request, errors = beside["y"], Request(), []
     guessed = columns is None and X_err is None and reader.kind not in _NAMELESS
     if isinstance(reader, ArrayReader):
@@ -333,11 +332,15 @@ def _open_path(
     return source
 
 
-def open_reader(path, form: Format, memory: int | None = None) -> Reader:
+def open_reader(path, form: Format, limit=None, pieces: bool = False) -> Reader:
     """The reader of a file or folder, or of standard input ("-").
 
-    With `memory`, in bytes, it is to be read piece by piece.
+    It is read in `pieces` where the memory has a `limit`, as people write that.
     """
+    memory = None
+    if limit is not None or pieces:
+        room(limit)  # some readers read all of a file
+        memory = parse_bytes(limit)
     file, kind = File(path), form.kind or kind_of(path)
     if memory is not None and file.is_compressed:
         raise DataError(
