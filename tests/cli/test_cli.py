@@ -145,11 +145,13 @@ def test_rows_that_lack_a_value_get_no_answer_and_are_counted(fitted):
 
 
 def test_other_formats_come_from_standard_input_too(tmp_path):
-    with open(tmp_path / "data.npz", "wb") as stream:
-        np.savez(stream, X=X, y=np.where(Y == "sick", 1, 2))
+    frame = (
+        pd.DataFrame(X).set_axis([*"abc"], axis=1).assign(y=np.where(Y == "sick", 1, 2))
+    )
+    frame.to_parquet(tmp_path / "data.parquet")
     done = run(
-        "fit", "-", "--read", "format=npz", "--radius", "0.1", "--folds", "0", "--json",
-        stdin=(tmp_path / "data.npz").read_bytes(),
+        "fit", "-", "--read", "format=parquet", "--target", "y", "--radius", "0.1",
+        "--folds", "0", "--json", stdin=(tmp_path / "data.parquet").read_bytes(),
     )  # fmt: skip
     result = json.loads(done.stdout)
     model = RobustLinearSVC(radius=0.1).fit(X, Y == "well")

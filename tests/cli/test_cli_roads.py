@@ -67,11 +67,6 @@ def _ipc(table, path):
         writer.write_table(table)
 
 
-def _npz(path, y, sigma):
-    np.savez(path, X=X, y=y, sigma=sigma)
-    return "y", "sigma"
-
-
 def _npy(path, y, sigma):
     np.save(path, X)
     for name, column in (("y", y), ("sigma", sigma)):
@@ -85,15 +80,9 @@ FILES = {
     "t.svm": _libsvm,
     "t.parquet": _arrow(pa.parquet.write_table),
     "t.arrow": _arrow(_ipc),
-    "t.npz": _npz,
     "t.npy": _npy,
 }
-ROADS = [
-    (name, road)
-    for name in FILES
-    for road in ("whole", "pieces")
-    if not (name == "t.npz" and road == "pieces")  # refused, below
-]
+ROADS = [(name, road) for name in FILES for road in ("whole", "pieces")]
 #: Every kind of label where types are read, stored by column, and stored apart.
 LABELLED = [
     (name, road, kind)
@@ -136,7 +125,7 @@ def values(rows):
 def test_every_file_and_road_gives_what_python_gives(here, said, name, road, kind):
     y = LABELS[kind][CLASS]
     target, sigma = FILES[name](here / name, y, SIGMA)
-    drop = ["--drop", sigma] if FILES[name] not in (_npz, _npy) else []
+    drop = ["--drop", sigma] if FILES[name] is not _npy else []
     result = fit(said, name, target, "--radius", "0.3", *drop, road=road)
     expected = RobustLinearSVC(C=0.5, radius=0.3, tol=1e-7).fit(X, y)
     coefficients = result["model"]["coefficients"]
@@ -469,11 +458,8 @@ def test_what_is_compressed_is_read_whole_or_not_at_all(here, said):
             open_data(here / f"{name}.gz", target)
 
 
-def test_archives_and_folders_are_read_or_refused_in_a_sentence(here, said, capsys):
+def test_folders_are_read_or_refused_in_a_sentence(here, said, capsys):
     y = LABELS["text"][CLASS]
-    _npz(here / "t.npz", y, SIGMA)
-    told = said("fit", "t.npz", *PIECES, code=1)
-    assert "t.npz is an archive, which is not read in pieces" in told
     for kind, write in (("arrow", FILES["t.arrow"]), ("csv", FILES["t.csv"])):
         (here / kind).mkdir()
         for k in range(2):

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,8 +59,7 @@ def test_every_format_holds_the_same_table(tmp_path):
     (tmp_path / "folder").mkdir()
     pq.write_table(pa.table(columns).slice(0, 5), tmp_path / "folder/1.parquet")
     pq.write_table(pa.table(columns).slice(5), tmp_path / "folder/2.parquet")
-    np.savez(tmp_path / "a.npz", X=X, y=y, feature_names=NAMES)
-    for name in (*files, "a.parquet", "folder", "a.npz"):
+    for name in (*files, "a.parquet", "folder"):
         table = read(tmp_path / name)
         assert table.names == NAMES, name
         np.testing.assert_array_equal(table.X, X, err_msg=name)
@@ -79,13 +77,6 @@ def test_libsvm_is_sparse_and_numbers_its_features(tmp_path):
     # A model finds its features by name; those that do not occur are zero.
     table = read(tmp_path / "a.svm", Request(features=("x3", "x9")))
     np.testing.assert_array_equal(table.X.toarray(), [[20, 0], [0, 0], [0, 0]])
-
-
-def test_sparse_archives_are_read(tmp_path):
-    matrix = sp.csr_array(np.random.default_rng(0).normal(size=(5, 4)).clip(0))
-    sp.save_npz(tmp_path / "a.npz", matrix)
-    table = read(tmp_path / "a.npz", Request())
-    np.testing.assert_array_equal(table.X.toarray(), matrix.toarray())
 
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -238,7 +229,6 @@ def test_what_is_wrong_with_a_libsvm_file_is_said(tmp_path, content, sentence):
 
 
 def test_what_is_wrong_with_other_files_is_said(tmp_path):
-    assert "is not an .npz archive" in complaint(tmp_path, b"PK\3\4", name="a.npz")
     assert "is not a readable Parquet file" in complaint(
         tmp_path, b"PAR1", name="a.parquet"
     )
@@ -253,11 +243,6 @@ def test_what_is_wrong_with_other_files_is_said(tmp_path):
     request = Request(texts=("y",), dropped=("b",))
     assert ", row 2, column 'a' is infinite" in complaint(
         tmp_path, content, request, "a.parquet"
-    )
-    np.savez(tmp_path / "objects.npz", X=np.array([[None]]), y=[1])
-    content = (tmp_path / "objects.npz").read_bytes()
-    assert "is not an .npz archive of plain arrays" in complaint(
-        tmp_path, content, name="a.npz"
     )
 
 

@@ -29,7 +29,7 @@ def test_what_users_give_is_taken_or_refused_as_documented(name):
 
 
 def test_every_case_can_be_had_again():
-    for name in ("csv", "libsvm", "npz"):
+    for name in ("csv", "libsvm", "parquet"):
         assert repr(make_case(name, 7)) == repr(make_case(name, 7))
 
 

@@ -224,8 +224,8 @@ MISTAKES = {
     "fti lab.csv --target state": "did you mean 'fit'?",
     "fit lab.csv --target state --noise few.csv --one-hot auto --read dates=day":
         "wideberth: few.csv has no scale for",
-    "fit lab.csv --target state --one-hot auto --drop day w --errors bad.csv":
-        "wideberth: bad.csv: some values have no error that can be used: 'mass': 75",
+    "fit bad.csv --target state --errors auto":
+        "wideberth: bad.csv: some values have no error that can be used: 'mass_err': 75",
     "fit twice.csv --target state --errors auto":
         "'mass_err' may be the error of any column called 'mass'; give these columns",
 }  # fmt: skip
@@ -237,7 +237,8 @@ def test_mistakes_are_answered_with_what_was_meant(folder, command):
         file.write("name,scale\nmass,1\n")
     with open("twice.csv", "w") as file:
         file.write("mass,mass_err,mass,state\n1,1,1,a\n2,1,2,b\n")
-    write("bad.csv", {"mass": [-1.0, 1.0] * (N // 2), "temp": [1.0] * N})
+    bad = {"mass_err": [-1.0, 1.0] * (N // 2)}
+    write("bad.csv", {name: folder[name] for name in ("mass", "state")} | bad)
     code = 2 if re.search("fti|noise lin|radus|radius 0|standardise", command) else 1
     assert MISTAKES[command] in run(command, code=code).stderr
 

@@ -144,14 +144,14 @@ def test_certify_says_how_right_the_certain_are(cli):
 
 
 def test_new_tables_need_their_own_errors(cli):
-    """In columns, or a file; a value without an error gets no answer."""
+    """A value without an error gets no answer."""
     cli(f"{FIT} {ERRORS} --folds 0")
     pd.DataFrame(X[TWO], columns=NAMES).to_csv("bare.csv", index=False)
     assert "stellar mass_err" in cli("predict m.wideberth bare.csv", code=1).err
-    errors = np.where(np.isnan(X), 7, E)[TWO]
-    pd.DataFrame(errors, columns=NAMES).to_csv("e.csv", index=False)
     there = cli("predict m.wideberth data.csv").out
-    assert cli("predict m.wideberth bare.csv --errors e.csv").out == there
+    other = table().rename(columns={f"{name}_err": f"{name}_sd" for name in NAMES})
+    other.to_csv("other.csv", index=False)
+    assert cli("predict m.wideberth other.csv --errors suffix:_sd").out == there
     frame = table()
     k = int(np.flatnonzero(frame["temp"].notna())[0])
     frame.iloc[k, frame.columns.get_loc("temp_err")] = np.nan

@@ -5,7 +5,7 @@ The format of their files is that of `model_file.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def dump_model(model: Model) -> bytes:
             "limits": {n: list(ends) for n, ends in model.columns.limits.items()},
             "radius_column": model.radius_column,
             "radius_factor": float(model.radius_factor),
-            "errors": None if model.errors is None else model.errors.described(),
+            "errors": None if model.errors is None else asdict(model.errors),
             "pipeline": model.pipeline,
             "origin": model.origin,
         }

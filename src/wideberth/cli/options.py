@@ -27,8 +27,6 @@ from wideberth.data.files import LABEL
 if TYPE_CHECKING:
     from wideberth.data.table import Reader
 
-#: Targets of formats that have a usual place for one.
-_TARGETS = {"libsvm": LABEL, "npz": "y"}
 #: What --task may say.
 _CLASSIFY, _REGRESS = "classify", "regress"
 #: Margin below which a row counts no further, where labels may be wrong.
@@ -295,8 +293,8 @@ _HELP = {
     "force": "overwrite files that are there already",
     "json": "print the result as JSON, for programs",
     "debug": "show the traceback of an error",
-    "data": "CSV, TSV, Parquet, Arrow, LIBSVM, .npz, .npy, or -",
-    "target": "class or number to predict (LIBSVM: label; .npz: y)",
+    "data": "CSV, TSV, Parquet, Arrow, LIBSVM, .npy, or -",
+    "target": "class or number to predict (LIBSVM: label)",
     "task": "classify: the target holds classes; regress: numbers (default: numbers "
     "where it holds many different ones)",
     "quantile": "of a number: the share of rows below the prediction (default: 0.5, "
@@ -315,9 +313,9 @@ _HELP = {
     "noise": "l2: a distance (default), linf: each feature up to the radius, l1: their "
     "sum; a file: name and scale of each feature (columns name, scale)",
     "errors": "each value by its error, in columns named suffix:_err, prefix:e_, "
-    "infix:_err or auto, or in a FILE; then box for tolerances, and absent=exact, "
-    "median, share:0.05 or drop where an error is absent or no error; with --model "
-    "measured also those of numbers to predict",
+    "infix:_err or auto; then box for tolerances, and absent=exact, median, share:0.05 "
+    "or drop where an error is absent or no error; with --model measured also those of "
+    "numbers to predict",
     "replicates": "rows with the same entry are measurements of one sample",
     "confidence": "how surely a radius from scales or replicates covers the noise, and "
     "a certain verdict holds (default: 0.95)",
@@ -757,13 +755,12 @@ class FitOptions(TableOptions):
         return replace(self, one_hot=one_hot, drop=drop, log=log, limits=limits)
 
     def with_target(self) -> Self:
-        """Return these options with the usual target of the format if none is given."""
+        """Return these options with the target of LIBSVM files if none is given."""
         if self.target is not None:
             return self
-        kind = self.read.kind or kind_of(self.data)
-        if kind not in _TARGETS:
+        if (self.read.kind or kind_of(self.data)) != "libsvm":
             raise UsageError("say which column to predict: --target COL.")
-        return replace(self, target=_TARGETS[kind])
+        return replace(self, target=LABEL)
 
     def _mistakes_of_proofs(self) -> Iterator[str]:
         if self.prove is None:

@@ -20,7 +20,7 @@ from wideberth.cli.uncertainty import ErrorColumns, errors_to_apply, row_radii
 from wideberth.data import Request
 from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.files import chunk_bytes, explained, parse_bytes
-from wideberth.data.opening import open_reader, read_table
+from wideberth.data.opening import open_reader
 from wideberth.data.table import AT_ONCE, Reader, Table
 from wideberth.noise import ErrorBars
 
@@ -263,7 +263,7 @@ def apply_model(
             optional=frozenset([model.target, model.radius_column or model.target]),
         )
         unanswered, n = _Unanswered(), 0
-        for table in _tables(source, request, size, errors):
+        for table in _tables(source, request, size):
             yield _applied(model, options, table, errors, judged, unanswered)
             n += table.n
             progress.show(f"reading {options.data}, {output.whole(n)} rows done")
@@ -277,25 +277,17 @@ def _has_errors(model: Model, options: ApplyOptions, source: Reader) -> bool:
     """
     if model.errors is None or options.errors is not None:
         return True
-    known = bool(model.errors.names) and {*model.errors.names} <= {*source.names}
+    known = {*model.errors.names} <= {*source.names}
     if not known:
         output.warn(
             f"{options.data} has no errors ({listed(model.errors.names, 3)}), so there "
             "is no range beside the predictions; --errors says where they are."
-            if model.errors.names
-            else f"{options.model} was trained with errors from a file of their own; "
-            "name that of these rows with --errors for ranges beside the predictions."
         )
     return known
 
 
-def _tables(
-    source: Reader, request: Request, size: int, errors: ErrorColumns | None
-) -> Iterator[Table]:
-    """Some rows at a time; all where their errors are in a table of their own."""
-    if errors is not None and errors.file is not None:
-        yield read_table(source, request)
-        return
+def _tables(source: Reader, request: Request, size: int) -> Iterator[Table]:
+    """Some rows at a time."""
     with explained(source.name):
         parts = source.parts(source.plan(request), size)
     while True:
@@ -335,8 +327,7 @@ def _applied(
     bars = standard = None
     if errors is not None:
         with located(options.data):
-            held = errors.holder(table, options.read)
-            cells = errors.cells(held, table, model.columns)
+            cells = errors.cells(table, model.columns)
         cells = errors.filled(cells, X, model.columns)
         lacking = np.isnan(cells[0] + cells[1]).any(axis=1)
         unanswered.note(table, lacking & usable, "an error")

@@ -6,10 +6,8 @@ tables that it is applied to later are read alike.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,11 +26,11 @@ from wideberth.cli.prepare import (
 )
 from wideberth.cli.result import Choice
 from wideberth.cli.tables import Opened
-from wideberth.data import Format, Request, kind_of, open_table
+from wideberth.data import Format, Request, open_table
 from wideberth.data.delimited import looks_like_number, number_of
 from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.sources import TableSource, error_names, named_errors
-from wideberth.data.table import Plan, Table
+from wideberth.data.table import Table
 from wideberth.errors import columns as error_columns
 from wideberth.errors import fill
 from wideberth.measurement.radius import noise_from_replicates, radius_from_std
@@ -47,21 +45,19 @@ class ErrorColumns:
     """Where tables keep the errors of their features.
 
     `columns` has one column for each feature with errors, or those of lower and upper
-    errors. They are in the table itself, or under these names in a table of their own,
-    `file`. Values without an error are dealt with by the rule `missing`, which may need
+    errors. Values without an error are dealt with by the rule `missing`, which may need
     the `medians` of the errors trained with.
     """
 
     columns: dict[str, list[str]]
     shape: str = "ellipsoid"
-    file: str | None = None
     missing: str | None = None
     medians: dict[str, float] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns to read beside the features."""
-        own = () if self.file is not None else self.columns.values()
+        own = self.columns.values()
         return tuple(dict.fromkeys(name for columns in own for name in columns))
 
     @property
@@ -69,18 +65,15 @@ class ErrorColumns:
         """Whether lower and upper errors differ, so that predictions depend on them."""
         return any(len(own) == 2 for own in self.columns.values())
 
-    def described(self) -> dict:
-        """Plain values, for a model file."""
-        return asdict(replace(self, file=None if self.file is None else ""))
-
     @classmethod
     def read(
         cls, described: dict, columns: Columns, averaged: bool = False
     ) -> ErrorColumns:
-        """What `described` wrote; a ValueError where it is something else.
+        """What a model file has of them; a ValueError where it is something else.
 
         Lower and upper errors may differ in boxes, and where they are `averaged`.
         """
+        described.pop("file", None)  # of a table of their own, in early files
         found = cls(**described)
         own = found.columns
         sound = (
@@ -89,7 +82,6 @@ class ErrorColumns:
             and all(isinstance(name, str) for names in own.values() for name in names)
             and found.shape in SHAPES
             and (found.shape == "box" or averaged or not found.lopsided)
-            and found.file in (None, "")
             and (found.missing is None or is_rule(found.missing))
             and found.medians.keys() <= own.keys()
             and all(0 <= float(size) < np.inf for size in found.medians.values())
@@ -98,14 +90,11 @@ class ErrorColumns:
             raise ValueError("not described as fit describes errors")
         return found
 
-    def cells(
-        self, held: Table, table: Table, columns: Columns
-    ) -> tuple[np.ndarray, ...]:
+    def cells(self, table: Table, columns: Columns) -> tuple[np.ndarray, ...]:
         """Lower and upper errors of all features, NaN where a value has none.
 
-        The table `held` has the errors of the values in `table`. Lower and upper ones
-        are the same array unless they differ. Missing values have the error 0: they
-        stay what is filled in.
+        They are the same array unless they differ. Missing values have the error 0:
+        they stay what is filled in.
         """
         if sp.issparse(table.X):
             raise UserError("sparse data has no error columns; leave out --errors.")
@@ -116,29 +105,14 @@ class ErrorColumns:
             there = ~np.isnan(table.X[:, j])
             own = self.columns.get(feature, [])
             for side, name in zip((down, up), own, strict=False):
-                with located(self.file) if self.file else nullcontext():
-                    errors = self._magnitudes(held.numbers[name], name != own[-1])
+                errors = self.magnitudes(table.numbers[name], name != own[-1])
                 known = there & ~limited[:, j]
                 side[known, j] = errors[known]
             if len(own) == 1:
                 up[:, j] = down[:, j]
         return down, up
 
-    def holder(self, table: Table, form: Format) -> Table:
-        """The table with the errors."""
-        if self.file is None:
-            return table
-        request = Request(numbers=tuple(self.columns), features=())
-        form = form if kind_of(self.file) in ("csv", "tsv") else Format()
-        held, source = open_table(self.file, request, replace(form, kind=None))
-        if held.n != table.n:
-            raise FileError(
-                f"{source.name} holds errors of {held.n} rows, and the data has "
-                f"{table.n}; it must have one row of errors for each row of the data."
-            )
-        return held
-
-    def _magnitudes(self, errors: np.ndarray, lower: bool) -> np.ndarray:
+    def magnitudes(self, errors: np.ndarray, lower: bool) -> np.ndarray:
         """Errors in a column; NaN where they are not positive.
 
         Lower ones may all be written with a minus sign.
@@ -182,9 +156,6 @@ def find_error_columns(
     pattern = given.where
     made = ErrorColumns({}, given.shape, missing=given.absent)
     aside = {options.target, options.radius_column, *options.drop, *options.one_hot}
-    if is_file(pattern):
-        own = {name: [name] for name in names if name not in aside}
-        return replace(made, columns=own, file=pattern), (), ()
     _refuse_repeated(pattern, names)
     pairs = columns_by_name(pattern, names)
     pairs = {k: own for k, own in pairs.items() if aside.isdisjoint(own)}
@@ -198,8 +169,7 @@ def find_error_columns(
     if not found:
         raise UserError(
             f"--errors {pattern} fits no column of {options.data}; its columns are "
-            f"{listed(names, 12)}. Give suffix:_err, prefix:e_, infix:_err, or the "
-            "name of a file with a table of errors."
+            f"{listed(names, 12)}. Give suffix:_err, prefix:e_ or infix:_err."
         )
     made = replace(made, columns=found)
     if made.lopsided and given.shape != "box" and not options.measured:
@@ -241,23 +211,15 @@ def errors_to_apply(
     if not judged:
         return None
     if options.errors is None:
-        if trained.file is None:
-            return trained
-        raise UserError(
-            f"{options.model} was trained with errors from a file of their own; name "
-            f"the file with those of {options.data} with --errors."
-        )
+        return trained
     own = list(trained.columns)
-    if is_file(options.errors):
-        alike = {name: [name] for name in own}
-        return replace(trained, columns=alike, file=options.errors)
     found = columns_by_name(options.errors, names)
     if absent := [name for name in own if name not in found]:
         raise UserError(
             f"--errors {options.errors} finds no errors of {listed(absent)} in "
             f"{options.data}, which the model was trained with."
         )
-    return replace(trained, columns={name: found[name] for name in own}, file=None)
+    return replace(trained, columns={name: found[name] for name in own})
 
 
 def tell_pairs(found: dict[str, list[str]]) -> str:
@@ -281,23 +243,17 @@ def columns_by_name(pattern: str, names: Sequence[str]) -> dict[str, list[str]]:
         found = error_columns(names, pattern)
     except ValueError:
         raise UserError(
-            f"--errors {pattern}: there is no such file, and it names no columns; give "
-            "auto, suffix:_err, prefix:e_, infix:_err, two marks of lower and upper "
-            "errors (suffix:_error_min,_error_max), or a file with a table of errors."
+            f"--errors {pattern} names no columns. Errors stand in columns beside the "
+            "values: give auto, suffix:_err, prefix:e_, infix:_err, or two marks of "
+            "lower and upper errors (suffix:_error_min,_error_max)."
         ) from None
     return {k: [v] if isinstance(v, str) else list(v) for k, v in found.items()}
-
-
-def is_file(pattern: str) -> bool:
-    """Whether --errors names a file, not a pattern."""
-    named = pattern.partition(":")[0] in ("suffix", "prefix", "infix")
-    return not named and pattern != "auto" and os.path.exists(pattern)
 
 
 def tell_columns(errors: ErrorColumns, exact: Sequence[str]) -> tuple[str, str]:
     """Where errors are, and which features have none, in words for a sentence."""
     names = errors.names
-    where = errors.file or (
+    where = (
         f"the {agree(len(names), 'column', 'columns')} {listed(names, 6)}"
         if names
         else "limits of detection"
@@ -306,9 +262,7 @@ def tell_columns(errors: ErrorColumns, exact: Sequence[str]) -> tuple[str, str]:
     return where, f"; exact {which.format(listed(exact))}" if exact else ""
 
 
-def _refuse_bad_errors(
-    errors: ErrorColumns, held: Table, table: Table, rows: PreparedRows
-) -> None:
+def _refuse_bad_errors(errors: ErrorColumns, table: Table, rows: PreparedRows) -> None:
     """List values whose errors are absent or no errors, with counts, by column.
 
     Limits of detection need none: their intervals say it.
@@ -316,12 +270,12 @@ def _refuse_bad_errors(
     told = []
     for feature, own in errors.columns.items():
         j = rows.columns.numeric.index(feature)
-        known = np.zeros(held.n, dtype=bool)
+        known = np.zeros(table.n, dtype=bool)
         known[rows.kept] = ~np.isnan(rows.X[:, j])
         if feature in table.bounds:
             known &= np.isnan(table.bounds[feature][0])
         for name in own:
-            column = held.numbers[name]
+            column = table.numbers[name]
             signed = name != own[-1] and not np.any(column > 0)
             kinds = {
                 "absent": np.isnan(column),
@@ -332,7 +286,7 @@ def _refuse_bad_errors(
             counts = [f"{c.sum()} {kind}" for kind, c in bad.items() if c.any()]
             if counts:
                 where = np.flatnonzero(np.logical_or.reduce([*bad.values()]))
-                first = ", ".join(held.where(int(row)) for row in where[:3])
+                first = ", ".join(table.where(int(row)) for row in where[:3])
                 more = ", …" if where.size > 3 else ""
                 told.append(f"{quoted(name)}: {' and '.join(counts)} ({first}{more})")
     if told:
@@ -356,11 +310,9 @@ def training_cells(
     columns = rows.columns
     own = {n: errors.columns[n] for n in columns.numeric if n in errors.columns}
     errors = replace(errors, columns=own)
-    held = errors.holder(table, options.read)
     if errors.missing is None:
-        with located(errors.file) if errors.file else nullcontext():
-            _refuse_bad_errors(errors, held, table, rows)
-    cells = tuple(side[rows.kept] for side in errors.cells(held, table, columns))
+        _refuse_bad_errors(errors, table, rows)
+    cells = tuple(side[rows.kept] for side in errors.cells(table, columns))
     middle, usual = errors.standard(cells), {}
     if errors.missing == "drop":
         lacking = np.isnan(middle).any(axis=1)
@@ -658,16 +610,10 @@ def _target_errors(
     Lower and upper ones are averaged. NaN where the rule is to drop such rows.
     """
     options, errors = opened.options, opened.errors
-    held, names, target = table, opened.target_errors, str(options.target)
-    if errors is None or not rows.numbers:
+    names, target = opened.target_errors, str(options.target)
+    if errors is None or not (rows.numbers and names):
         return None
-    if errors.file is not None:
-        names = (target,)
-        request = Request(numbers=names, features=(), optional=frozenset(names))
-        held, _ = open_table(errors.file, request, options.read)
-    if not names or names[0] not in held.numbers:
-        return None
-    sides = [errors._magnitudes(held.numbers[n], n != names[-1]) for n in names]
+    sides = [errors.magnitudes(table.numbers[n], n != names[-1]) for n in names]
     found = np.mean(sides, axis=0)[rows.kept]
     bad = np.flatnonzero(np.isnan(found))
     rule = errors.missing
@@ -759,7 +705,11 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
         plan = reader.plan(opened.request)
         tables: list[list[str | None]] = []
         if errors is not None:
-            plan, tables = _measured_in_pieces(opened, errors, plan)
+            own: dict = dict.fromkeys(plan.features)
+            own |= {name: (one[0], one[-1]) for name, one in errors.columns.items()}
+            tables = named_errors(own, options.data)
+            numbers = dict.fromkeys((*plan.numbers, *error_names(tables)))
+            plan = replace(plan, numbers=tuple(numbers))
         target = str(options.target)
         beside = {"y": target, "radius": options.radius_column}
         beside["weight"] = options.weight_column
@@ -793,19 +743,3 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[PreparedRows, Uncertain
         task_story=found.story,
     )
     return rows, given
-
-
-def _measured_in_pieces(
-    opened: Opened, errors: ErrorColumns, plan: Plan
-) -> tuple[Plan, list[list[str | None]]]:
-    """What to read of a table, and the columns that hold the errors of features."""
-    if errors.file is not None:
-        raise UserError(
-            "--errors with a file of its own needs the whole table; put the errors "
-            "into the table, or leave out --memory."
-        )
-    own: dict = dict.fromkeys(plan.features)
-    own |= {name: (columns[0], columns[-1]) for name, columns in errors.columns.items()}
-    tables = named_errors(own, opened.options.data)
-    numbers = dict.fromkeys((*plan.numbers, *error_names(tables)))
-    return replace(plan, numbers=tuple(numbers)), tables

@@ -1,10 +1,8 @@
-"""Matrices with columns beside them: .npy, .npz and LIBSVM files.
+"""Matrices with columns beside them: .npy and LIBSVM files.
 
-An .npz archive holds `X`, a matrix of rows and features or a sparse matrix saved by
-SciPy; its other one-dimensional arrays are columns under their own names, such as `y`.
-`feature_names` names the features, which are x1, x2, … without it. A .npy file holds
-such a matrix alone. Further columns are .npy files beside it, which go by their paths:
-`--target labels.npy`. Nothing is ever unpickled.
+A .npy file holds a matrix of rows and features, which are called x1, x2, … Further
+columns are .npy files beside it, which go by their paths: `--target labels.npy`.
+Nothing is ever unpickled.
 
 LIBSVM (svmlight) files have a row on each line: `label index:value index:value …`.
 scikit-learn parses them. Labels that are text or missing are cut off here before, and
@@ -25,7 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.errors import DataError, listed, quoted
+from wideberth.data.errors import DataError, quoted
 from wideberth.data.files import (
     LABEL,
     File,
@@ -42,15 +40,9 @@ from wideberth.data.table import (
     Table,
     as_text,
     as_texts,
-    check_names,
 )
 
-_SPARSE = {"data", "indices", "indptr", "shape", "format"}
 _NPY = "a .npy file of one plain array"
-#: Most rows and most columns of a sparse matrix in an archive. Each takes memory even
-#: if it is empty, so that a few bytes could ask for any amount (a choice; 128 MB for
-#: rows, 270 MB for names of columns).
-_LARGEST = (1 << 24, 1 << 22)
 #: Highest index of a feature of a LIBSVM file; scikit-learn counts in 32 bits.
 _LARGEST_INDEX = int(np.iinfo(np.int32).max)
 #: Features of a table in memory up to which those that no row has get a name, too; a
@@ -151,15 +143,15 @@ def _columns(X, taken: list[int]):
 class ArrayReader(MatrixReader):
     """Rows that can be sliced, and columns of one value per row.
 
-    `rows` is an array, a CSR matrix, or whatever gives the rows from start to stop as
+    `rows` is an array, or whatever gives the rows from start to stop as
     `rows[start:stop]` and has a shape and a dtype.
     """
 
     n: int
 
-    def __init__(self, path, kind: str, rows, columns=None, names=None):
+    def __init__(self, path, kind: str, rows):
         super().__init__(path, kind)
-        self.rows, self.columns = rows, {} if columns is None else columns
+        self.rows, self.columns = rows, {}
         if len(rows.shape) != 2 or min(rows.shape) < 1:
             raise DataError(
                 f"{self.name} holds an array of shape {rows.shape}; it must have two "
@@ -170,16 +162,15 @@ class ArrayReader(MatrixReader):
                 f"{self.name} holds {rows.dtype}; its entries must be real numbers."
             )
         self.n, d = rows.shape
-        self.features = names or tuple(f"x{k}" for k in range(1, d + 1))
+        self.features = tuple(f"x{k}" for k in range(1, d + 1))
 
     def plan(self, request: Request) -> Plan:
         """A .npy file beside this one is a column, if the request names it."""
-        if self.kind == "npy":
-            for name in (*request.texts, *request.numbers):
-                there = os.path.isfile(name) or name not in request.optional
-                if name.endswith(".npy") and there:
-                    self.columns[name] = load_npy(name)
-                    check_length(self.columns[name], self.n, name, self.name)
+        for name in (*request.texts, *request.numbers):
+            there = os.path.isfile(name) or name not in request.optional
+            if name.endswith(".npy") and there:
+                self.columns[name] = load_npy(name)
+                check_length(self.columns[name], self.n, name, self.name)
         return super().plan(request)
 
     def row_bytes(self, plan: Plan) -> float:
@@ -251,69 +242,6 @@ def _header(stream: BinaryIO, where: str):
             f"{where} is cut short: its header promises an array of shape {shape}."
         )
     return shape, fortran, kind, start
-
-
-def open_archive(path) -> ArrayReader:
-    """Read an .npz archive, of which `X` is the matrix."""
-    file = File(path)
-    with (
-        explained(file.name, "an .npz archive of plain arrays"),
-        file.seekable() as stream,
-        np.load(stream, allow_pickle=False) as archive,
-    ):
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it is a single array")
-        size = sum(part.file_size for part in archive.zip.infolist())
-        check_room(size, file.name)
-        arrays = {name: archive[name] for name in archive.files}
-        if not all(isinstance(array, np.ndarray) for array in arrays.values()):
-            raise ValueError("it holds other files")
-    X, names = _matrix(arrays, file.name), None
-    if "feature_names" in arrays:
-        names = tuple(map(str, arrays["feature_names"].ravel()))
-        if len(names) != X.shape[1]:
-            raise DataError(
-                f"{file.name}: feature_names holds {len(names)} names for "
-                f"{X.shape[1]} features; give one for each."
-            )
-        check_names(names, file.name)
-    reader = ArrayReader(path, "npz", X, names=names)
-    for name, array in arrays.items():
-        if array.shape == (reader.n,) and name not in reader.features:
-            reader.columns[name] = array
-    return reader
-
-
-def checked_sparse(kind: type, data, indices, indptr, shape: tuple):
-    """A sparse matrix from parts of unknown origin; a ValueError if they are none.
-
-    SciPy's routines trust the indices, and its check of them trusts `indptr`.
-    """
-    rising = indptr.dtype.kind in "iu" and np.all(indptr[1:] >= indptr[:-1])
-    if len(shape) != 2 or not rising or not 0 <= indptr[-1] <= len(indices):
-        raise ValueError("its parts are not those of a sparse matrix")
-    matrix = kind((data, indices, indptr), shape=shape)
-    matrix.check_format(full_check=True)
-    return matrix
-
-
-def _matrix(arrays: dict, where: str):
-    if set(arrays) >= _SPARSE:
-        with explained(where, "a sparse matrix in CSR or CSC form"):
-            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-            kind = {b"csr": sp.csr_array, b"csc": sp.csc_array}[arrays["format"].item()]
-            matrix = checked_sparse(kind, *parts, tuple(arrays["shape"].tolist()))
-            if np.greater(matrix.shape, _LARGEST).any():
-                raise ValueError(f"its shape is {matrix.shape}, beyond {_LARGEST}")
-            return sp.csr_array(matrix, dtype=np.float64)
-    matrices = [name for name, array in arrays.items() if array.ndim == 2]
-    name = "X" if "X" in matrices else (matrices[0] if len(matrices) == 1 else None)
-    if name is None:
-        raise DataError(
-            f"{where} needs a matrix of features called 'X'; it holds "
-            f"{listed(arrays, 12)}."
-        )
-    return arrays[name]
 
 
 # -- LIBSVM ----------------------------------------------------------------------------

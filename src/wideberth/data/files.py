@@ -46,7 +46,6 @@ _NAMED = {
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".ipc", ".feather"),
     "libsvm": (".libsvm", ".svm", ".svmlight"),
-    "npz": (".npz",),
     "npy": (".npy",),
 }
 _ENDINGS = {ending: kind for kind, endings in _NAMED.items() for ending in endings}

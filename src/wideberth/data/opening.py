@@ -15,7 +15,6 @@ from wideberth.data.arrays import (
     LibsvmReader,
     StoredRows,
     load_npy,
-    open_archive,
 )
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
@@ -347,12 +346,7 @@ def open_reader(path, form: Format, limit=None, pieces: bool = False) -> Reader:
             f"{path} is compressed, and such files are not read in pieces; decompress "
             "it first, or read it whole (without --memory on the command line)."
         )
-    if memory is not None and kind == "npz":
-        raise DataError(
-            f"{path} is an archive, which is not read in pieces; store its arrays as "
-            ".npy files: np.save(path, X)."
-        )
-    if file.is_folder and kind in ("libsvm", "npy", "npz"):
+    if file.is_folder and kind in ("libsvm", "npy"):
         raise DataError(
             f"{path} is a folder of {kind} files; folders are read of Parquet, Arrow, "
             "CSV and TSV files. Name one of them."
@@ -364,8 +358,6 @@ def open_reader(path, form: Format, limit=None, pieces: bool = False) -> Reader:
             return ColumnarReader(path, kind)
         if kind == "libsvm":
             return LibsvmReader(path, memory)
-        if kind == "npz":
-            return open_archive(path)
         rows = load_npy(path) if memory is None else StoredRows(path)
         return ArrayReader(path, kind, rows)
 

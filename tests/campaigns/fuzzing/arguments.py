@@ -273,7 +273,7 @@ _COMMON = {
     "--drop": ("mass", "id", "nothing", "state"), "--one-hot": ("id", "mass", "state"), "--missing": ("median", "error"),
     "--class-weight": ("balanced",), "--tol": ("1e-9", "1e-300", "1e12", "0.5"), "--seed": ("1", "4294967295"),
     "--read": ("delimiter=;", "delimiter=space", "delimiter=1", "decimal=,", "encoding=latin-1", "encoding=utf-16",
-               "encoding=undefined", "header=no", "na=p", "na=1", "na=", "format=csv", "format=libsvm", "format=npz",
+               "encoding=undefined", "header=no", "na=p", "na=1", "na=", "format=csv", "format=libsvm", "format=npy",
                "format=parquet"),
     "--json": (None,),
 }  # fmt: skip

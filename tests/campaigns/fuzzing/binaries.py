@@ -1,4 +1,4 @@
-"""Binary files: .npy, .npz, Parquet, Arrow and model files."""
+"""Binary files: .npy, Parquet, Arrow and model files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
-import scipy.sparse as sp
 
 from fuzzing import damaged, target
 from fuzzing.texts import csv_content, read_table
@@ -91,55 +90,6 @@ def read_npy(case) -> None:
         labels = beside
     look_through(open_data(path, labels, memory="8GB"))
 
-
-def _array(rng: Random):
-    return rng.choice(
-        (
-            np.ones((3, 2)), np.ones((3, 2), "f4"), np.ones((3, 2), ">f8"), np.ones((3, 2), "?"),
-            np.ones((3, 2), "f2"), np.ones((3, 2), "c8"), np.array([["a"] * 2] * 3), np.ones(3),
-            np.array([1, 2, 1]), np.array(["p", "q", "p"]), np.array([b"p", b"q", b"p"]),
-            np.array([1.5, np.nan, np.inf]), np.ones((0, 2)), np.ones((3, 0)), np.ones(()),
-            np.array([[np.nan, 1], [1, 2], [3, 4]]), np.full((3, 2), np.inf), np.ones((3, 2, 2)),
-            np.zeros(3, "M8[s]"), np.zeros(3, "f8,f4"), np.array([2**63], "u8").repeat(3),
-        )
-    )  # fmt: skip
-
-
-def _npz_case(rng: Random):
-    stream = io.BytesIO()
-    arrays = {"X": np.ones((3, 2)), "y": np.array([1, 2, 1])}
-    if rng.random() < 0.4:
-        matrix = sp.csr_array(np.eye(3, 2))
-        arrays = {
-            "data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr,
-            "shape": np.array(matrix.shape), "format": np.array(b"csr"), "y": arrays["y"],
-        }  # fmt: skip
-        spoilt = rng.choice(("data", "indices", "indptr", "shape", "format", "y", None))
-        odd = (np.array([5, -1]), np.array([0, 9, 1, 2]), np.array([2**40, 2]), np.array(b"bsr"),
-               np.array([1.5, 2]), np.array([-3, 2]), np.array("csr"), np.array([0, 1, 2]))  # fmt: skip
-        if spoilt:
-            arrays[spoilt] = rng.choice((*odd, _array(rng)))
-    for name in ("X", "y", "b", "feature_names", "../evil"):
-        if rng.random() < 0.25:
-            arrays[name] = _array(rng)
-    if rng.random() < 0.1:
-        arrays["feature_names"] = np.array(["a", rng.choice(("a", "b", "y"))])
-    (np.savez if rng.random() < 0.5 else np.savez_compressed)(stream, **arrays)
-    data = stream.getvalue()
-    if rng.random() < 0.2:
-        stream = io.BytesIO(data)
-        with zipfile.ZipFile(stream, "a") as archive:
-            archive.writestr(
-                "X.npy" if rng.random() < 0.5 else "z.npy", npy_content(rng)
-            )
-        data = stream.getvalue()
-    data = damaged(data, rng) if rng.random() < 0.3 else data
-    request = rng.choice((Request("y", ("y",)), Request(), Request("y", ("y",), ("b",), ("x1",)),
-                          Request(features=("x1", "a"), optional=frozenset("y"))))  # fmt: skip
-    return data, request, Format("npz")
-
-
-target("npz", _npz_case, (DataError,), share=0.05)(read_table)
 
 # -- Parquet and Arrow -----------------------------------------------------------------
 
