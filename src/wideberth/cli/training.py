@@ -29,12 +29,7 @@ from wideberth.estimators import (
 )
 from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
-from wideberth.estimators.moves import linear_steps
-from wideberth.estimators.pipeline import (
-    RobustPipeline,
-    carry_noise,
-    make_robust_pipeline,
-)
+from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.proving import ProvenChoice
 from wideberth.estimators.scoring import BALANCED, robust_scorer
 
@@ -131,7 +126,9 @@ def _trained(
 ) -> RobustPipeline:
     """A pipeline fitted to rows, with what is known of each of them."""
     model = make_robust_pipeline(*_steps(options, given, data.X), last)
-    each = data.radius if np.ndim(data.radius) > 0 else None
+    # Searches take factors on the radius that they are given, others have their own.
+    searches = hasattr(last, "radii")
+    each = data.radius if searches or np.ndim(data.radius) > 0 else None
     own = {"radius": each, "X_err": data.X_err, "sample_weight": data.weight}
     name = model.steps[-1][0]
     own = {f"{name}__{n}": value for n, value in own.items() if value is not None}
@@ -324,13 +321,11 @@ def search_grid(
     Cs,
 ) -> RobustLinearSVCCV | RobustLinearRegressorCV:
     """Score models over C, and over what else the options leave open, in folds."""
-    X, bars = data.X, data.X_err
-    prepare = preparation(options, given, X)
     shared: dict[str, Any] = {
         "Cs": Cs,
         "radii": given.factors if np.any(data.radius) else [1.0],
         "norm_penalties": options.norm_penalty,
-        "noise": given.noise if bars else carry_noise(given.noise, prepare, X),
+        "noise": given.noise,
         "error_shape": options.error_shape,
         "cv": cv,
         "tol": options.tol,
@@ -348,9 +343,7 @@ def search_grid(
             scoring=robust_scorer(options.score_radius or 0.0, balanced=balanced),
             **shared,
         )
-    carried = None if bars is None else bars.carried(linear_steps(prepare, X)[0])
-    own = {"radius": data.radius, "X_err": carried}
-    return search.fit(prepare.transform(X), data.y, data.weight, **own)
+    return _trained(options, given, search, data)[-1]
 
 
 def measure(options: FitOptions) -> str:
