@@ -69,8 +69,8 @@ from wideberth.cli.training import (
     folds_of,
     losses,
     measure,
-    preparation,
     search_grid,
+    steps,
 )
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data.errors import quoted
@@ -256,8 +256,9 @@ def quick_curve(
 
     They serve to say whether a kernel may pay, and are no models to be shown.
     """
-    prepare = preparation(options, given, learnt.X)
-    X, unseen = prepare.transform(learnt.X), prepare.transform(unseen)
+    X = learnt.X
+    for step in steps(options, given, X):
+        X, unseen = step.fit(X).transform(X), step.transform(unseen)
     balance = {"class_weight": options.class_weight}
     data = TrainingRows.of(X, learnt.y, learnt.weight, **balance)
     said = quick_answers(data, unseen, options.seed)

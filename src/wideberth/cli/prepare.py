@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+from sklearn.utils.validation import validate_data
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.options import FitOptions
@@ -642,37 +643,44 @@ class PreparedNumbers(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Learn medians and scales from rows."""
-        self.n_features_in_ = X.shape[1]
+        X = self._checked(X, reset=True)
         k = X.shape[1] - self.n_indicators
-        numbers = X[:, :k].toarray() if sp.issparse(X) else np.array(X[:, :k])
-        self.medians_, self.scales_ = np.zeros(k), np.ones(k)
-        if self.fill:
+        self.medians_, numbers = np.zeros(k), X[:, :k]
+        if self.fill or not k:
+            numbers = numbers.toarray() if sp.issparse(X) else numbers
             there = ~np.isnan(numbers).all(axis=0)
             self.medians_[there] = np.nanmedian(numbers[:, there], axis=0)
             numbers = np.where(np.isnan(numbers), self.medians_, numbers)
-        if self.scale:
-            deviation = np.nanstd(numbers, axis=0)
-            self.scales_ = np.where(deviation > 0, deviation, 1.0)
+        mean, variance, low, high = moments(numbers)
+        varies = self.scale & (high > low) & (variance > 0)
+        self.scales_ = np.where(varies, np.sqrt(variance), 1.0)
         if self.centre:
-            self.means_ = numbers.mean(axis=0)
+            self.means_ = mean
         return self
 
     def transform(self, X):
         """Return the rows prepared, dense or CSR as they are."""
+        rows = self._checked(X, copy=True)
         factors = np.append(self.scales_, np.ones(self.n_indicators))
-        if sp.issparse(X):
-            rows = sp.csr_array(X, dtype=np.float64, copy=True)
+        if sp.issparse(rows):
             if self.fill:
                 gaps = np.isnan(rows.data)
                 rows.data[gaps] = self.medians_[rows.indices[gaps]]
             rows.data /= factors[rows.indices]
             return rows
-        made, k = np.array(X, dtype=np.float64), len(self.scales_)
+        numbers = rows[:, : len(self.scales_)]  # changed in place
         if self.fill:
-            made[:, :k] = np.where(np.isnan(made[:, :k]), self.medians_, made[:, :k])
+            numbers[:] = np.where(np.isnan(numbers), self.medians_, numbers)
         if self.centre:
-            made[:, :k] -= self.means_
-        return made / factors
+            numbers -= self.means_
+        rows /= factors
+        return rows
+
+    def _checked(self, X, reset: bool = False, copy: bool = False):
+        given = {"accept_sparse": "csr", "dtype": np.float64, "copy": copy}
+        return validate_data(
+            self, X, reset=reset, ensure_all_finite="allow-nan", **given
+        )
 
     @property
     def linear_map_(self) -> sp.csr_array:

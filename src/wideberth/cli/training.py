@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.options import FitOptions
@@ -54,25 +52,15 @@ def noted() -> Iterator[list[str]]:
     notes += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 
-def _steps(options: FitOptions, given: Uncertainty, X) -> list:
+def steps(options: FitOptions, given: Uncertainty, X) -> list:
     """What is done to the rows before they reach the model."""
-    fill, scale = options.missing == "median", options.standardize
-    if options.kernel is not None:
-        return [PreparedNumbers(given.n_indicators, fill, scale, centre=True)]
-    if beside := given.n_indicators:
-        return [PreparedNumbers(beside, fill, scale)] if fill or scale else []
-    steps: list = []
-    if fill and not sp.issparse(X):
-        steps.append(PreparedNumbers(fill=True))
-    if scale:
-        steps.append(StandardScaler(with_mean=not sp.issparse(X)))
-    return steps
-
-
-def preparation(options: FitOptions, given: Uncertainty, X) -> Pipeline:
-    """Return the steps before the model as one transformer, fitted to the rows."""
-    steps = _steps(options, given, X) or [FunctionTransformer()]
-    return make_pipeline(*steps).fit(X)
+    scale, curved = options.standardize, options.kernel is not None
+    dense, beside = not sp.issparse(X), given.n_indicators
+    fill = options.missing == "median" and (dense or beside > 0)
+    if not (fill or scale or curved):
+        return []
+    centre = curved or (scale and dense and not beside)
+    return [PreparedNumbers(beside, fill, scale, centre)]
 
 
 def fit_model(
@@ -125,7 +113,7 @@ def _trained(
     options: FitOptions, given: Uncertainty, last, data: Samples
 ) -> RobustPipeline:
     """A pipeline fitted to rows, with what is known of each of them."""
-    model = make_robust_pipeline(*_steps(options, given, data.X), last)
+    model = make_robust_pipeline(*steps(options, given, data.X), last)
     # Searches take factors on the radius that they are given, others have their own.
     searches = hasattr(last, "radii")
     each = data.radius if searches or np.ndim(data.radius) > 0 else None
