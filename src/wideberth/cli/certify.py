@@ -242,8 +242,18 @@ def _in_words(summary: dict) -> str:
         about = f"of {counted(summary['labelled'], 'row')} with a class"
         lines.append(f"accuracy   {percent(summary['accuracy'])} {about}")
     if summary["certified_accuracy"] is not None:
-        share = f"certified  {percent(summary['certified_accuracy'])} at"
-        lines.append(f"{share} {_radius_in_words(summary)}")
+        if summary["radius"] is not None:
+            told = f"the radius trained with, {summary['radius']:.4g}"
+        else:
+            factor, column = summary["radius_factor"], summary["radius_column"]
+            times = "" if factor == 1 else f"{factor:g} times "
+            ends = (
+                f"{summary[f'{end}_radius']:.4g}" for end in ("smallest", "largest")
+            )
+            told = f"{times}the radius of each row, in the column {column} "
+            told += f"({' to '.join(ends)})"
+        share = percent(summary["certified_accuracy"])
+        lines.append(f"certified  {share} at {told}")
     elif summary["curve"] is not None:
         curve = summary["curve"]
         points = zip(curve["radius"], curve["certified_accuracy"], strict=True)
@@ -251,14 +261,3 @@ def _in_words(summary: dict) -> str:
             f"certified  {percent(share)} at the radius {r:.4g}" for r, share in points
         ]
     return "\n".join(lines)
-
-
-def _radius_in_words(summary: dict) -> str:
-    if summary["radius"] is not None:
-        return f"the radius trained with, {summary['radius']:.4g}"
-    factor = summary["radius_factor"]
-    times = "" if factor == 1 else f"{factor:g} times "
-    return (
-        f"{times}the radius of each row, in the column {summary['radius_column']} "
-        f"({summary['smallest_radius']:.4g} to {summary['largest_radius']:.4g})"
-    )

@@ -182,10 +182,25 @@ def _fit_curved(
     last.radius = None if each else [factor * radius for factor in factors] or 0.0
     with noted() as notes:
         model = _trained(options, given, last, data)
-    last = model[-1]
-    choice = None
+    last, choice = model[-1], None
     if last.cv_scores_ is not None:
-        choice = _chosen_curve(options, given, last, factors or [1.0])
+        each_fold = np.asarray(last.cv_scores_)
+        scores = each_fold.mean(axis=-1)
+        best = np.unravel_index(int(np.nanargmax(scores)), scores.shape)
+        factors = factors or [1.0]
+        choice = Choice(
+            C=last.C_,
+            factor=factors[best[2]],
+            score=float(scores[best]),
+            Cs=list(last.C),
+            factors=factors,
+            scores=scores[:, best[1]].T.tolist(),
+            folds=each_fold.shape[-1],
+            measure=measure(options),
+            unit=given.factor_name,
+            gamma=last.gamma_,
+            gammas=list(options.gammas),
+        )
     last.C, last.radius = last.C_, last.radius_ if not each else None
     if options.gammas:
         last.gamma = last.gamma_
@@ -224,31 +239,6 @@ def fit_search(
     search = kernel_machine(options, given, Cs)
     search.cv = cv
     return _trained(options, given, search, replace(data, radius=0.0))[-1]
-
-
-def _chosen_curve(
-    options: FitOptions,
-    given: Uncertainty,
-    last: RobustKernelSVC,
-    factors: list[float],
-) -> Choice:
-    """What a kernel machine chose, as it is told."""
-    each = np.asarray(last.cv_scores_)
-    scores = each.mean(axis=-1)
-    best = np.unravel_index(int(np.nanargmax(scores)), scores.shape)
-    return Choice(
-        C=last.C_,
-        factor=factors[best[2]],
-        score=float(scores[best]),
-        Cs=list(last.C),
-        factors=factors,
-        scores=scores[:, best[1]].T.tolist(),
-        folds=each.shape[-1],
-        measure=measure(options),
-        unit=given.factor_name,
-        gamma=last.gamma_,
-        gammas=list(options.gammas),
-    )
 
 
 def _choose(options: FitOptions, given: Uncertainty, data: Samples) -> Choice:

@@ -8,6 +8,8 @@ from itertools import islice
 
 #: Longest piece of the data, in characters, that a message repeats.
 _LONGEST = 60
+#: Most names with which a name that is not there is compared (a choice: 0.1 s).
+_COMPARED = 10_000
 
 
 class DataError(ValueError):
@@ -68,6 +70,17 @@ def _as_words(names: Iterable[str]) -> str:
     """Names as the words of a command."""
     plain = re.compile(r"[\w.-]+")  # what needs no quotes in a shell
     return " ".join(n if plain.fullmatch(n) else quoted(n) for n in names)
+
+
+def no_columns(where: str, absent: Sequence[str], names: Sequence[str]) -> str:
+    """Say that data has no such columns, and which it has."""
+    n = len(names)
+    like = meant(absent, names if n <= _COMPARED else ())
+    its = agree(n, "its only column is", "its columns are")
+    return (
+        f"{where} has no {agree(len(absent), 'column', 'columns')} {listed(absent)}"
+        f"{f'{like} I{its[1:]}' if like else f'; {its}'} {listed(names, 12)}."
+    )
 
 
 def meant(given: Iterable[str], known: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from wideberth.data.arrays import (
 )
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
-from wideberth.data.errors import DataError, agree, listed
+from wideberth.data.errors import DataError, listed, no_columns
 from wideberth.data.files import (
     LABEL,
     File,
@@ -266,11 +266,7 @@ def _open_dask(X, beside: dict, memory, columns, X_err) -> Source:
 def _there(wanted: list, names: list, who: str) -> list:
     """The columns wanted, all of which must be there."""
     if absent := [name for name in wanted if name not in names]:
-        columns = agree(len(absent), "column", "columns")
-        its = agree(len(names), "its only column is", "its columns are")
-        raise DataError(
-            f"{who} has no {columns} {listed(absent)}; {its} {listed(names, 12)}."
-        )
+        raise DataError(no_columns(who, absent, names))
     return wanted
 
 

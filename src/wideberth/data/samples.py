@@ -289,7 +289,11 @@ def _labels(chunk: Samples, check: bool):
     if check and not xp.all(xp.abs(y) == 1):
         wrong = int(np.flatnonzero(np.abs(host(y)) != 1)[0])
         raise _third_class(chunk, wrong, np.array([-1, 1]))
-    return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)
+    return _beside(chunk.X, y)
+
+
+def _beside(X, y):
+    return y if is_foreign(X) == is_foreign(y) else like(y, X)
 
 
 def _numbers(chunk: Samples, check: bool):
@@ -305,7 +309,7 @@ def _numbers(chunk: Samples, check: bool):
         raise chunk.error(
             f"row {wrong} has no finite number to predict; drop such rows."
         )
-    return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)
+    return _beside(chunk.X, y)
 
 
 def _one_per_row(chunk: Samples):

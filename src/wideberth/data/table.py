@@ -15,13 +15,11 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.errors import DataError, agree, counted, listed, meant, quoted
+from wideberth.data.errors import DataError, counted, listed, no_columns, quoted
 from wideberth.data.files import File, check_room
 
 #: Numbers that stand for a missing value in many files.
 _CODES = [sign * nines for nines in (99.0, 999.0, 9999.0, 99999.0) for sign in (1, -1)]
-#: Most names with which a name that is not there is compared (a choice: 0.1 s).
-_COMPARED = 10_000
 #: Bytes that are read at a time where all rows are put together in the end (a choice).
 AT_ONCE = 1 << 24
 
@@ -143,13 +141,7 @@ class Reader(File, ABC):
         known = names | optional
         absent = [name for name in dict.fromkeys(wanted) if name not in known]
         if absent:
-            like = meant(absent, self.names if len(names) <= _COMPARED else ())
-            its = agree(len(names), "its only column is", "its columns are")
-            raise DataError(
-                f"{self.name} has no {agree(len(absent), 'column', 'columns')} "
-                f"{listed(absent)}{f'{like} I{its[1:]}' if like else f'; {its}'} "
-                f"{listed(self.names, 12)}."
-            )
+            raise DataError(no_columns(self.name, absent, self.names))
         if features is None:
             features = self.others(aside)
             if not features:
