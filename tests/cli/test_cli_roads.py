@@ -282,7 +282,7 @@ def test_results_have_one_layout_on_both_roads(here, said, noise):
         )
     for name in ("story", "column", "smallest", "largest", "per_row", "unit"):
         assert pieces["uncertainty"][name] == whole["uncertainty"][name], name
-    for name in ("training_accuracy", "training_certified", "tol"):
+    for name in ("as_measured", "under_noise", "tol"):
         assert pieces["training"][name] == whole["training"][name], name
 
 

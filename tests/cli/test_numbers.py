@@ -167,10 +167,10 @@ def test_every_file_and_road_gives_what_python_gives(tmp_path, write, road):
     assert found["model"]["line"]["scale"] == pytest.approx(model.target_scale_)
     r = y - model.predict(X)
     loss = np.maximum(0.7 * r, -0.3 * r).mean()
-    assert found["training"]["training_error"] == pytest.approx(loss, rel=1e-4)
+    assert found["training"]["as_measured"] == pytest.approx(loss, rel=1e-4)
     worst = [y - end for end in model.prediction_range(X).T]
     worst = np.max([np.maximum(0.7 * r, -0.3 * r) for r in worst], axis=0).mean()
-    assert found["training"]["training_worst"] == pytest.approx(worst, rel=1e-4)
+    assert found["training"]["under_noise"] == pytest.approx(worst, rel=1e-4)
     rows = run(f"predict m.wideberth {name}", folder=tmp_path).stdout
     rows = pd.DataFrame(read_csv(rows)).astype(float)
     ends = np.column_stack((model.predict(X), model.prediction_range(X)))

@@ -334,8 +334,8 @@ def _fit(result: FitResult) -> Iterator[Advice]:
             f"{which}, from which on noise covers everything that {apart}. Little "
             "information is left to the model; consider a smaller radius.",
         )
-    if training.training_accuracy == 1 and not result.data.leaks:
-        beyond = training.training_certified == 1 and result.uncertainty.largest > 0
+    if not numbers and training.as_measured == 1 and not result.data.leaks:
+        beyond = training.under_noise == 1 and result.uncertainty.largest > 0
         boundary = "straight boundary" if model.kernel is None else "curve"
         yield Advice(
             "separable",

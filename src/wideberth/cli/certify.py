@@ -247,11 +247,9 @@ def _in_words(summary: dict) -> str:
         else:
             factor, column = summary["radius_factor"], summary["radius_column"]
             times = "" if factor == 1 else f"{factor:g} times "
-            ends = (
-                f"{summary[f'{end}_radius']:.4g}" for end in ("smallest", "largest")
-            )
+            low, high = summary["smallest_radius"], summary["largest_radius"]
             told = f"{times}the radius of each row, in the column {column} "
-            told += f"({' to '.join(ends)})"
+            told += f"({low:.4g} to {high:.4g})"
         share = percent(summary["certified_accuracy"])
         lines.append(f"certified  {share} at {told}")
     elif summary["curve"] is not None:

@@ -188,15 +188,11 @@ def _describe_training(
             _describe_problem(last, str(name), k, *limits[k])
             for k, name in enumerate(names)
         ]
-    right, certified = seen.right / seen.n, seen.certified / seen.n
-    classes = not rows.numbers
     return Training(
         problems=problems,
         support=support,
-        training_accuracy=right if classes else None,
-        training_certified=certified if classes else None,
-        training_error=None if classes else right,
-        training_worst=None if classes else certified,
+        as_measured=seen.right / seen.n,
+        under_noise=seen.certified / seen.n,
         tol=tol,
         seconds=seconds,
     )

@@ -312,15 +312,13 @@ class Training:
     """The problems that were solved, and how the model does on its own training rows.
 
     None were for a measured line, which is estimated. Accuracies are of classes, errors
-    of numbers; `training_certified` and `training_worst` are under the worst noise.
+    of numbers.
     """
 
     problems: list[ProblemFacts]
     support: int | None
-    training_accuracy: float | None
-    training_certified: float | None
-    training_error: float | None
-    training_worst: float | None
+    as_measured: float
+    under_noise: float
     tol: float
     seconds: float
 
