@@ -6,6 +6,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import make_moons
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -14,6 +15,7 @@ from commands import as_csv, read_csv, run
 from wideberth import RobustKernelSVC, make_robust_pipeline, robust_scorer
 from wideberth.cli.evaluation import FoldAnswers, radius_gain
 from wideberth.cli.model import load_model
+from wideberth.cli.prepare import PreparedNumbers
 from wideberth.cli.training import KERNEL_CS
 from wideberth.estimators.kernel_svc import quick_answers
 from wideberth.estimators.training import TrainingRows
@@ -149,6 +151,16 @@ def test_where_zero_lies_does_not_matter(moons, tmp_path):
     (gamma, near), (moved, far) = told
     assert gamma == pytest.approx(moved)
     np.testing.assert_allclose(near, far, atol=1e-4)
+
+
+def test_a_column_that_never_varies_is_not_scaled():
+    """The standard deviation of twenty times 0.1 is rounding, not 0."""
+    X = np.column_stack([np.full(20, 0.1), np.arange(20.0)])
+    for rows in (X, sp.csr_array(X)):
+        made = PreparedNumbers(scale=True).fit_transform(rows)
+        made = made.toarray() if sp.issparse(made) else made
+        np.testing.assert_array_equal(made[:, 0], X[:, 0])
+        np.testing.assert_allclose(made[:, 1].std(), 1)
 
 
 # -- what a kernel gains and costs -----------------------------------------------------
