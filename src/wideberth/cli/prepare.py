@@ -160,21 +160,17 @@ class Columns:
         """
         if not self.categories:
             return table.X
-        codes, start = [], 0
+        codes, start = [], len(self.numeric)
         for name, levels in self.categories.items():
             at: dict[str | None, int] = {v: start + k for k, v in enumerate(levels)}
             at[None] = at.get(_NO_VALUE, -1)
             found = map(at.get, table.texts[name].tolist(), repeat(-1))
             codes.append(np.fromiter(found, np.int32, table.n))
             start += len(levels)
-        columns = np.column_stack(codes)
-        known = columns >= 0
-        ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
-        ones = np.ones(ends[-1])
-        indicators = sp.csr_array((ones, columns[known], ends), (table.n, start))
-        if sp.issparse(table.X) or (self.sparse and not (dense or gaps)):
-            return sp.csr_array(sp.hstack([sp.csr_array(table.X), indicators]))
-        X = np.hstack([table.X, indicators.toarray()])
+        if self.sparse and not (dense or gaps):
+            return _rows_of(codes, start, table.X)
+        X = _rows_of(codes, start).toarray()
+        X[:, : len(self.numeric)] = table.X
         if gaps:
             ends = np.cumsum([len(self.numeric), *map(len, self.categories.values())])
             for k, name in enumerate(self.categories):
@@ -195,6 +191,19 @@ class Columns:
             strange = {text: counts[text] for text in counts.keys() - {None, *levels}}
             found[name] = Counter(strange)
         return {name: counts for name, counts in found.items() if counts}
+
+
+def _rows_of(codes: list[np.ndarray], d: int, numbers=None) -> sp.csr_array:
+    """Rows with a 1 at each code that is not negative, behind numbers if given."""
+    n, k = len(codes[0]), 0 if numbers is None else numbers.shape[1]
+    indices = np.column_stack([np.tile(np.arange(k, dtype=np.int32), (n, 1)), *codes])
+    data = np.ones(indices.shape)
+    data[:, :k] = 0.0 if numbers is None else numbers
+    there = indices >= 0
+    ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    if not there.all():
+        data, indices = data[there], indices[there]
+    return sp.csr_array((data.ravel(), indices.ravel(), ends), shape=(n, d))
 
 
 def _refuse_numbers(name: str, levels: list[str]) -> None:
