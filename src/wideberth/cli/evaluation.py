@@ -165,43 +165,23 @@ def evaluate(
 
     def models(split: Split) -> dict[str, FoldAnswers]:
         learnt, unseen = whole.take(split.train), whole.take(split.test)
-        X, bars = unseen.X, unseen.X_err
         exact = learnt.plain()
-        if measured:
-            _refuse_empty(learnt)
-        elif not np.any(learnt.radius):
+        if not (measured or np.any(learnt.radius)):
             learnt = exact
-
-        def predict(
-            asked: FitOptions, data: PreparedRows
-        ) -> tuple[FoldAnswers, Choice | None]:
-            if asked.measured:
-                model, choice, _ = fit_measured(asked, given, data)
-                return _measured_answers(model, unseen), choice
-            asked = asked.on_grid(POINTS)
-            model, choice, _ = fit_model(asked, ignored, data, screening=None)
-            answers = FoldAnswers(model.predict(X))
-            if options.numbers and not measured:
-                ends = model.prediction_range(X, radius=1.0, X_err=bars)
-                answers = replace(answers, moves=ends - answers.labels[:, None])
-            elif not measured:
-                answers = replace(answers, radii=model.certified_radius(X, bars))
-            return answers, choice
-
-        said, choice = predict(options, learnt)
+        said, choice = _predict(options, given, learnt, unseen)
         found = {name if curved or tuned is not None else "ordinary": said}
         if curved:
             straight = replace(options, kernel=None, C=())
-            found["line"], _ = predict(straight, learnt)
-        elif not (measured or options.numbers or sp.issparse(X)):
-            found |= quick_curve(options, given, learnt, X)
+            found["line"], _ = _predict(straight, given, learnt, unseen)
+        elif not (measured or options.numbers or sp.issparse(learnt.X)):
+            found |= quick_curve(options, given, learnt, unseen.X)
         if tuned is not None:
             k, gammas = split.number, tuned.gammas
             same = (choice.C, choice.gamma) if choice else (options.one_C, None)
             best = tuned.Cs[k], None if gammas is None else gammas[k]
             for rival, (C, gamma) in {"ordinary": same, "tuned": best}.items():
                 asked = plain.ordinary(C).with_gamma(gamma)
-                found[rival], _ = predict(asked, exact)
+                found[rival], _ = _predict(asked, ignored, exact, unseen, not measured)
         return found | constant_answers(options, learnt, len(split.test))
 
     noise = None if measured else asked_radius(options, given, trained)
@@ -210,6 +190,29 @@ def evaluate(
     kind = NumberJudge if options.numbers else ClassJudge
     judge = kind(options, rows, rows.y, fold, np.arange(len(rows.y)))
     return compare(models, judge, noise, tuned, progress)
+
+
+def _predict(
+    options: FitOptions,
+    given: Uncertainty,
+    learnt: PreparedRows,
+    unseen: PreparedRows,
+    certify: bool = True,
+) -> tuple[FoldAnswers, Choice | None]:
+    """What a model trained on some rows says of others, and how it was chosen."""
+    if options.measured:
+        _refuse_empty(learnt)
+        model, choice, _ = fit_measured(options, given, learnt)
+        return _measured_answers(model, unseen), choice
+    options, X, bars = options.on_grid(POINTS), unseen.X, unseen.X_err
+    model, choice, _ = fit_model(options, given, learnt, screening=None)
+    labels = model.predict(X)
+    if not certify:
+        return FoldAnswers(labels), choice
+    if options.numbers:
+        ends = model.prediction_range(X, radius=1.0, X_err=bars)
+        return FoldAnswers(labels, moves=ends - labels[:, None]), choice
+    return FoldAnswers(labels, model.certified_radius(X, bars)), choice
 
 
 def _measured_answers(
