@@ -575,30 +575,27 @@ def _noise_limits(
     if len(model.steps) > 1:
         X = model[:-1].transform(X)
         bars = None if bars is None else bars.carried(model.linear_map_)
-    some = np.any(np.asarray(uncertainty.radius) > 0)
+    noisy, stated = np.any(uncertainty.radius), statement_of(svc)
     given = X, rows.y, rows.weight, uncertainty.radius, bars
-    limits: list[_Limits] = []
+    bounds: list[tuple[float, float]] = []
     if rows.numbers:
         targets = TrainingTargets.of(*given)
-        stated = targets.stated(statement_of(svc))
         with np.errstate(all="ignore"):
-            changed = build_problem(targets.X, targets.y, stated)
-            found = critical_scale(changed.posed if some else changed.unit_radii)
+            changed = build_problem(targets.X, targets.y, targets.stated(stated))
+            found = critical_scale(changed.posed if noisy else changed.unit_radii)
         ends = found.lower, found.upper
-        if some:
-            return [(None, (float(ends[0]), float(ends[1])))]
-        low, high = (float(changed.radius(end)) for end in ends)
-        return [((low, high), None)]
-    data = TrainingRows.of(*given, class_weight=svc.class_weight)
-    for k, problem in enumerate(data.problems(statement_of(svc))):
-        if svc.ramp is not None:
-            ramp = Ramp(problem, svc.ramp)
-            slack = problem.slack(svc.coef_[k], np.ravel(svc.intercept_)[k])
-            problem = ramp.rest(ramp.left_out(slack))
-        found = critical_scale(problem) if some else critical_radius(problem)
-        bounds = float(found.lower), float(found.upper)
-        limits.append((None, bounds) if some else (bounds, None))
-    return limits
+        bounds = [ends if noisy else (changed.radius(ends[0]), changed.radius(ends[1]))]
+    else:
+        data = TrainingRows.of(*given, class_weight=svc.class_weight)
+        for k, problem in enumerate(data.problems(stated)):
+            if svc.ramp is not None:
+                ramp = Ramp(problem, svc.ramp)
+                slack = problem.slack(svc.coef_[k], np.ravel(svc.intercept_)[k])
+                problem = ramp.rest(ramp.left_out(slack))
+            found = critical_scale(problem) if noisy else critical_radius(problem)
+            bounds.append((found.lower, found.upper))
+    plain = [(float(low), float(high)) for low, high in bounds]
+    return [(None, own) if noisy else (own, None) for own in plain]
 
 
 # -- single rows -----------------------------------------------------------------------

@@ -74,7 +74,6 @@ from wideberth.cli.training import (
 )
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data.errors import quoted
-from wideberth.data.samples import Samples
 from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.kernel_svc import quick_answers
 from wideberth.estimators.measured_regressor import MeasuredRegressor
@@ -174,7 +173,7 @@ def evaluate(
             straight = replace(options, kernel=None, C=())
             found["line"], _ = _predict(straight, given, learnt, unseen)
         elif not (measured or options.numbers or sp.issparse(learnt.X)):
-            found |= quick_curve(options, given, learnt, unseen.X)
+            found |= quick_curve(options, learnt, unseen.X)
         if tuned is not None:
             k, gammas = split.number, tuned.gammas
             same = (choice.C, choice.gamma) if choice else (options.one_C, None)
@@ -253,14 +252,14 @@ def _refuse_empty(rows: PreparedRows) -> None:
 
 
 def quick_curve(
-    options: FitOptions, given: Uncertainty, learnt: Samples, unseen
+    options: FitOptions, learnt: PreparedRows, unseen
 ) -> dict[str, FoldAnswers]:
     """What least squares say of rows left out: on a straight boundary, and on a curve.
 
     They serve to say whether a kernel may pay, and are no models to be shown.
     """
     X = learnt.X
-    for step in steps(options, given, X):
+    for step in steps(options, learnt):
         X, unseen = step.fit(X).transform(X), step.transform(unseen)
     balance = {"class_weight": options.class_weight}
     data = TrainingRows.of(X, learnt.y, learnt.weight, **balance)
@@ -269,7 +268,7 @@ def quick_curve(
 
 
 def constant_answers(
-    options: FitOptions, learnt: Samples, n: int
+    options: FitOptions, learnt: PreparedRows, n: int
 ) -> dict[str, FoldAnswers]:
     """What the quantile of the rows trained on says of n others; none of classes."""
     if not options.numbers:

@@ -17,7 +17,6 @@ from wideberth.cli.options import FitOptions
 from wideberth.cli.prepare import PreparedNumbers, PreparedRows
 from wideberth.cli.result import Choice, ToldProof
 from wideberth.cli.uncertainty import Uncertainty
-from wideberth.data.samples import Samples
 from wideberth.estimators import (
     RobustKernelSVC,
     RobustLinearRegressor,
@@ -52,10 +51,10 @@ def noted() -> Iterator[list[str]]:
     notes += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 
-def steps(options: FitOptions, given: Uncertainty, X) -> list:
+def steps(options: FitOptions, rows: PreparedRows) -> list:
     """What is done to the rows before they reach the model."""
     scale, curved = options.standardize, options.kernel is not None
-    dense, beside = not sp.issparse(X), given.n_indicators
+    dense, beside = not sp.issparse(rows.X), rows.columns.n_indicators
     fill = options.missing == "median" and (dense or beside > 0)
     if not (fill or scale or curved):
         return []
@@ -66,7 +65,7 @@ def steps(options: FitOptions, given: Uncertainty, X) -> list:
 def fit_model(
     options: FitOptions,
     given: Uncertainty,
-    data: Samples,
+    data: PreparedRows,
     **steering,
 ) -> tuple[RobustPipeline, Choice | None, list[str]]:
     """Fit to rows with one radius, or one each, and error bars and weights if any.
@@ -105,15 +104,13 @@ def fit_model(
         if data.y is None:
             model = RobustPipeline.around(last.fit(data.X))
         else:
-            model = _trained(options, given, last, data)
+            model = _trained(options, last, data)
     return model, choice, notes
 
 
-def _trained(
-    options: FitOptions, given: Uncertainty, last, data: Samples
-) -> RobustPipeline:
+def _trained(options: FitOptions, last, data: PreparedRows) -> RobustPipeline:
     """A pipeline fitted to rows, with what is known of each of them."""
-    model = make_robust_pipeline(*steps(options, given, data.X), last)
+    model = make_robust_pipeline(*steps(options, data), last)
     # Searches take factors on the radius that they are given, others have their own.
     searches = hasattr(last, "radii")
     each = data.radius if searches or np.ndim(data.radius) > 0 else None
@@ -167,7 +164,7 @@ def fit_measured(
 
 
 def _fit_curved(
-    options: FitOptions, given: Uncertainty, data: Samples, steering: dict
+    options: FitOptions, given: Uncertainty, data: PreparedRows, steering: dict
 ) -> tuple[RobustPipeline, Choice | None, list[str]]:
     """The same behind a kernel, whose machines choose C, γ and radius themselves."""
     if sp.issparse(data.X):
@@ -181,7 +178,7 @@ def _fit_curved(
     last.cv = folds_to_choose(options, data.y)
     last.radius = None if each else [factor * radius for factor in factors] or 0.0
     with noted() as notes:
-        model = _trained(options, given, last, data)
+        model = _trained(options, last, data)
     last, choice = model[-1], None
     if last.cv_scores_ is not None:
         each_fold = np.asarray(last.cv_scores_)
@@ -233,15 +230,15 @@ def kernel_machine(
 
 
 def fit_search(
-    options: FitOptions, given: Uncertainty, data: Samples, cv, Cs
+    options: FitOptions, given: Uncertainty, data: PreparedRows, cv, Cs
 ) -> RobustKernelSVC:
     """A kernel machine without noise that has scored these C, and γ, in folds."""
     search = kernel_machine(options, given, Cs)
     search.cv = cv
-    return _trained(options, given, search, replace(data, radius=0.0))[-1]
+    return _trained(options, search, replace(data, radius=0.0))[-1]
 
 
-def _choose(options: FitOptions, given: Uncertainty, data: Samples) -> Choice:
+def _choose(options: FitOptions, given: Uncertainty, data: PreparedRows) -> Choice:
     """C, norm penalty, ramp and a factor on the radii, by cross-validation."""
     splitter, Cs = folds_to_choose(options, data.y), options.C or POINTS
     if options.prove is not None:
@@ -294,7 +291,7 @@ def _proof(choice: ProvenChoice, unit: float) -> ToldProof:
 def search_grid(
     options: FitOptions,
     given: Uncertainty,
-    data: Samples,
+    data: PreparedRows,
     cv,
     Cs,
 ) -> RobustLinearSVCCV | RobustLinearRegressorCV:
@@ -321,7 +318,7 @@ def search_grid(
             scoring=robust_scorer(options.score_radius or 0.0, balanced=balanced),
             **shared,
         )
-    return _trained(options, given, search, data)[-1]
+    return _trained(options, search, data)[-1]
 
 
 def measure(options: FitOptions) -> str:

@@ -386,7 +386,6 @@ class Uncertainty:
     unit_radius: bool = False  # 1, for factors to be radii
     factors: tuple[float, ...] = (1.0,)  # on the radius, to choose from
     errors: ErrorColumns | None = None  # where errors of the values are from
-    n_indicators: int = 0  # features at the end that are categories, and exact
 
     @property
     def per_row(self) -> bool:
@@ -689,7 +688,6 @@ def training_data(opened: Opened) -> tuple[PreparedRows, Uncertainty]:
             given = of_columns(options, rows.columns, rows.X)
         if options.radius_column is not None:
             given.radius = row_radii(table, options.radius_column)[rows.kept]
-    given.n_indicators = rows.columns.n_indicators
     if (named := options.id or options.replicates) is not None:
         rows = replace(rows, names=table.texts[named][rows.kept])
     opened.table = None  # rows are held once
