@@ -26,8 +26,8 @@ from wideberth.cli.result import (
     Gain,
     Gains,
     ModelFacts,
+    ModelScores,
     NoiseFacts,
-    Scores,
 )
 from wideberth.cli.uncertainty import Uncertainty
 
@@ -182,7 +182,7 @@ def stated(measured, noisy, own=0.9):
     both = zip(("ordinary", "tuned"), measured, noisy, strict=True)
     gains = {name: Gains(gain(*m), gain(*c)) for name, m, c in both}
     shares = FoldMeans(own, 0.01, [])
-    models = {"robust": Scores(shares, shares, None, {})}
+    models = {"robust": ModelScores(shares, shares, None, {})}
     found = Evaluation(
         5, False, "accuracy", None, None, majority=0.5, models=models, confusion={},
         gains=gains,

@@ -50,10 +50,10 @@ from wideberth.cli.result import (
     FoldMeans,
     Gain,
     Gains,
+    ModelScores,
     NoiseCurve,
     RadiusGain,
     Residuals,
-    Scores,
     TunedC,
     VerdictAccuracy,
 )
@@ -348,11 +348,11 @@ class Judge(ABC):
     def details(self, held: dict[str, FoldAnswers]) -> dict[str, Any]:
         """What an evaluation has of such labels alone."""
 
-    def judged(self, own: FoldAnswers, noise, radii: np.ndarray | None) -> Scores:
+    def judged(self, own: FoldAnswers, noise, radii: np.ndarray | None) -> ModelScores:
         """All scores of a model."""
         measured = self.scores(own)
         noisy = None if noise is None else self.scores(own, noise)
-        return Scores(
+        return ModelScores(
             as_measured=self.means(measured),
             under_noise=None if noisy is None else self.means(noisy),
             curve=None if radii is None else self.curve(own, radii),

@@ -358,7 +358,7 @@ class ClassShares:
 
 
 @dataclass(frozen=True)
-class Scores:
+class ModelScores:
     """One model on rows left out: accuracies, of numbers errors.
 
     Under the worst noise, too, where any was asked for.
@@ -472,7 +472,7 @@ class Evaluation:
     measure: str
     tuned: TunedC | None
     radii: list[float] | None
-    models: dict[str, Scores]
+    models: dict[str, ModelScores]
     gains: dict[str, Gains]
     majority: float | None = None
     confusion: dict[str, dict[str, int]] | None = None
@@ -484,7 +484,7 @@ class Evaluation:
     residuals: Residuals | None = None
 
     @property
-    def own(self) -> Scores:
+    def own(self) -> ModelScores:
         """Those of the model asked for."""
         return next(iter(self.models.values()))
 
