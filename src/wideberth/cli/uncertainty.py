@@ -160,10 +160,7 @@ def find_error_columns(
     pairs = columns_by_name(pattern, names)
     pairs = {k: own for k, own in pairs.items() if aside.isdisjoint(own)}
     found = {k: own for k, own in pairs.items() if k not in aside}
-    of_target = tuple(columns_by_name(pattern, names).get(str(options.target), ()))
-    of_target = of_target if options.measured else ()
-    if not {*of_target}.isdisjoint(aside):
-        of_target = ()
+    of_target = tuple(pairs.get(str(options.target), ()) if options.measured else ())
     unused = {name for k in pairs.keys() - found.keys() for name in pairs[k]}
     unused -= {*of_target}
     if not found:

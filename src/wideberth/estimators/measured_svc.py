@@ -434,7 +434,9 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
 
     @property
     def _denoised(self) -> Denoised:
-        return _parts(self.pipeline_)
+        parts = self.pipeline_.denoised_
+        assert parts is not None
+        return parts
 
     def _check_kernel(self) -> None:
         if self.kernel not in ("linear", "rbf"):
@@ -533,12 +535,6 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
             return HeldOut(train, test, Denoised.fit(*steps, *given, {}))
 
         return run_folds(held_out, splits)
-
-
-def _parts(pipeline: RobustPipeline) -> Denoised:
-    """The parts of a fitted pipeline with `TrueFeatures`."""
-    assert pipeline.denoised_ is not None
-    return pipeline.denoised_
 
 
 def _weighty(data: Samples) -> Samples:
