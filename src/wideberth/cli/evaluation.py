@@ -179,7 +179,7 @@ def evaluate(
             same = (choice.C, choice.gamma) if choice else (options.one_C, None)
             best = tuned.Cs[k], None if gammas is None else gammas[k]
             for rival, (C, gamma) in {"ordinary": same, "tuned": best}.items():
-                asked = plain.ordinary(C).with_gamma(gamma)
+                asked = plain.ordinary(C, gamma=gamma)
                 found[rival], _ = _predict(asked, ignored, exact, unseen, not measured)
         return found | constant_answers(options, learnt, len(split.test))
 

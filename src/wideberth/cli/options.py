@@ -702,12 +702,6 @@ class FitOptions(TableOptions):
         if self.noise.scales is not None:
             yield self.noise.scales
 
-    def beside(self) -> tuple[str, ...]:
-        """Columns that are no features, all that options name."""
-        names = (self.target, self.radius_column, self.replicates, self.id)
-        given = [n for n in (*names, self.weight_column) if n is not None]
-        return (*given, *self.drop)
-
     @property
     def numbers(self) -> bool:
         """Whether the target holds numbers to predict, not classes."""
@@ -749,7 +743,9 @@ class FitOptions(TableOptions):
         one_hot, drop, log = map(split, (self.one_hot, self.drop, self.log))
         limits = None if self.limits is None else split(self.limits)
         if AUTO in one_hot:
-            aside = {*self.beside(), *drop, *self.read.dates, *one_hot}
+            roles = (self.target, self.id, self.replicates, self.radius_column)
+            named = {*filter(None, (*roles, self.weight_column))}
+            aside = {*named, *drop, *self.read.dates, *one_hot}
             found = reader.text_columns(reader.others(aside))
             one_hot = (*(name for name in one_hot if name != AUTO), *found)
         return replace(self, one_hot=one_hot, drop=drop, log=log, limits=limits)
@@ -802,20 +798,23 @@ class FitOptions(TableOptions):
         others = (*_NOT_MEASURED, "ramp", "memory")
         return not (any(self._given(others)) or self.radius.std)
 
-    def with_gamma(self, gamma: float | None) -> Self:
-        """The same with this γ of the kernel, if it has one that was chosen."""
-        if self.kernel is None or gamma is None:
-            return self
-        return replace(self, kernel=replace(self.kernel, gammas=(gamma,)))
-
-    def ordinary(self, C: float = 1.0, score_radius: float | None = None) -> Self:
-        """The same for a model that trusts every value and label, with this C.
+    def ordinary(
+        self,
+        C: float = 1.0,
+        score_radius: float | None = None,
+        gamma: float | None = None,
+    ) -> Self:
+        """The same for a model that trusts every value and label, with this C and γ.
 
         Or for choosing one by a score.
         """
+        kernel = self.kernel
+        if kernel is not None and gamma is not None:
+            kernel = replace(kernel, gammas=(gamma,))
         return replace(
             self,
             C=() if score_radius is not None else (C,),
+            kernel=kernel,
             prove=None,
             radius=Radii(std=self.radius.std),
             norm_penalty=(0.0,),
