@@ -88,7 +88,8 @@ _SAMPLED = 10_000
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 #: Most rows whose residuals are drawn and told (a choice: a larger page says no more).
 _DRAWN = 1000
-#: Models that say whether a curve may pay, and are not shown.
+#: Least squares, straight and curved: they say whether a kernel may pay, and are not
+#: shown.
 _QUICK = ("least squares", "quick curve")
 #: Confidence at which one model is said to be ahead of another.
 _CONFIDENCE = 0.95

@@ -193,7 +193,7 @@ class Choice:
 
     @property
     def made(self) -> dict[str, tuple[Any, Any]]:
-        """What was chosen beside C, and from what, of that there was a choice of."""
+        """What was chosen beside C, and the values tried, where there were several."""
         found = {
             self.unit: (self.factor, self.factors),
             "γ": (self.gamma, self.gammas),
