@@ -168,7 +168,8 @@ def solve(
     loss : {"hinge", "quantile"}
         "hinge" separates two classes; "quantile" predicts a number. Then `removed` and
         `saturated` are samples that are proven to lie on one side of the fit: for τ ≤ ½
-        above and below it, for τ > ½ below and above it.
+        above and below it, for τ > ½ below and above it. With noise the fit counts
+        as moved up by (1 − 2τ)ρ_iΩ(w).
     quantile : float
         τ between 0 and 1, with loss="quantile": without noise a fraction of about τ of
         the samples lies below the fit. 0.5, the median, gives least absolute

@@ -534,6 +534,15 @@ def test_lines_of_other_features_are_refused(tmp_path, part):
         assert refusal(data, tmp_path).startswith("is damaged")
 
 
+@pytest.mark.parametrize("unit", [0.0, -1.0])
+def test_lines_whose_spreads_are_not_positive_are_refused(tmp_path, unit):
+    parts = members((STORED / "line.wideberth").read_bytes())
+    tree = json.loads(parts["model.json"])
+    tree["pipeline"]["_line"]["unit"] = unit
+    data = packed(parts | {"model.json": json.dumps(tree).encode()})
+    assert refusal(data, tmp_path).startswith("is damaged")
+
+
 @pytest.mark.parametrize("part", ["means", "covariances"])
 def test_populations_of_other_features_are_refused(tmp_path, part):
     """Compiled code would read beyond their end."""

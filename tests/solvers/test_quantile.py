@@ -243,6 +243,20 @@ def test_screen_proves_samples_and_features():
     assert (residual[found.saturated] < 0).all()
 
 
+@pytest.mark.parametrize(("tau", "seed"), [(0.15, 0), (0.8, 1)])
+def test_with_noise_the_fit_that_samples_lie_beside_is_moved(tau, seed):
+    X, t, stated = draw(seed, tau=tau, n=200)
+    stated |= {"C": 1.0, "radius": 0.4}
+    found = solve(X, t, tol=1e-9, **stated)
+    moved = (1 - 2 * tau) * 0.4 * np.linalg.norm(found.w)
+    residual = t - X @ found.w - found.b
+    above, below = found.removed, found.saturated
+    above, below = (above, below) if tau < 0.5 else (below, above)
+    assert (residual[above] > moved - 1e-6).all()
+    assert (residual[below] < moved + 1e-6).all()
+    assert (residual[below] > 0).any() if tau < 0.5 else (residual[above] < 0).any()
+
+
 @pytest.mark.parametrize("tau", LEVELS)
 @pytest.mark.parametrize(
     "stated",

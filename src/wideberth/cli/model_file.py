@@ -220,6 +220,8 @@ def _line(**attributes) -> MeasuredLine:
         and line.population.means.shape == (1, m)
         and line.population.covariances.shape == (1, m, m)
         and line.scatter >= 0
+        and line.unit > 0
+        and np.all(line.scale > 0)
     )
     if not sound:
         raise ValueError
