@@ -77,7 +77,17 @@ def test_a_weight_counts_as_that_many_rows():
     assert np.average(below, weights=weights) == pytest.approx(0.3, abs=0.03)
 
 
-@pytest.mark.parametrize("noise", ["l2", "linf", "l1", np.arange(4.0), Box(np.ones(4))])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "l2",
+        "linf",
+        "l1",
+        np.arange(4.0),
+        Box(np.ones(4)),
+        np.diag(np.arange(1.0, 5)) + 1,
+    ],
+)
 def test_a_range_is_attained_and_never_left(noise):
     model = RobustLinearRegressor(radius=0.2, noise=noise).fit(X, T)
     low, high = model.prediction_range(X).T
@@ -97,6 +107,8 @@ def model_moves(noise, n):
     if isinstance(noise, str) and noise == "l1":
         return 0.2 * np.sign(z) * (np.abs(z) == np.abs(z).max(axis=1, keepdims=True))
     z /= np.linalg.norm(z, axis=1, keepdims=True)
+    if np.ndim(noise) == 2:
+        return 0.2 * z @ np.linalg.cholesky(noise).T
     return 0.2 * z if isinstance(noise, str) else 0.2 * z * np.arange(4.0)
 
 

@@ -18,7 +18,7 @@ from wideberth.estimators.training import (
     target_scale,
     training_targets,
 )
-from wideberth.noise import as_noise
+from wideberth.noise import as_shape
 from wideberth.noise.sets import Sets
 from wideberth.problem.arrays import host
 from wideberth.problem.validation import check_per_sample, refuse_chunks
@@ -80,7 +80,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         if X_err is None:
             self._ask_for_errors()
             names = getattr(self, "feature_names_in_", None)
-            return ranges_of(values, w, as_noise(self.noise_, w.size, names), radii)
+            return ranges_of(values, w, as_shape(self.noise_, w.size, names), radii)
         sets = self._measured(X, errors_in_memory(X_err, X))
         return ranges_of(values, w, sets, radii)
 
