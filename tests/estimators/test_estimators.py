@@ -376,30 +376,6 @@ def test_classes_in_parallel_are_the_same():
             same_model(alone, RobustLinearSVC(**options).fit(X, y), rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("C", "solver", "store"),
-    [
-        (0.02, "auto", np.asarray),
-        (2.0, "auto", sp.csr_array),
-        (2.0, "coordinate", np.asarray),
-    ],
-)
-def test_classes_together_are_as_good_as_each_alone(C, solver, store):
-    X, y = digits()
-    X = store(X)
-    options = {"solver": solver, "random_state": 0}
-    model = RobustLinearSVC(C, 0.05, tol=1e-5, solver_options=options).fit(X, y)
-    for k, label in enumerate(model.classes_):
-        signs = np.where(y == label, 1.0, -1.0)
-        problem = Problem.from_data(X, signs, C=C, radius=0.05, intercept=0.0)
-        alone = solve(X, signs, C=C, radius=0.05, tol=1e-5, random_state=1)
-        value = problem.at(model.coef_[k], model.intercept_[k]).value
-        assert value == pytest.approx(model.objective_[k], rel=1e-9)
-        # Each is within its proven gap above the one optimum.
-        assert value - model.dual_gap_[k] <= alone.primal * (1 + 1e-9)
-        assert alone.primal - alone.gap <= value * (1 + 1e-9)
-
-
 def test_limits_are_kept_and_said():
     X, y = digits()
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):

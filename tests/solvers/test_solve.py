@@ -110,19 +110,6 @@ def test_warm_start_from_the_solution_takes_no_step(tall):
     np.testing.assert_array_equal(again.w, solution.w)
 
 
-def test_warm_start_from_a_neighbour_converges(tall):
-    X, y = tall
-    start = solve(X, y, C=0.1, radius=0.05, fit_intercept=False)
-    warm = solve(X, y, C=0.12, radius=0.05, init=start, tol=1e-8, fit_intercept=False)
-    cold = solve(X, y, C=0.12, radius=0.05, tol=1e-8, fit_intercept=False)
-    assert warm.converged
-    assert warm.primal == pytest.approx(cold.primal, rel=1e-7)
-    half = solve(
-        X, y, C=0.12, radius=0.05, init=(start.w, 0.0, None), fit_intercept=False
-    )
-    assert half.converged
-
-
 def test_a_poor_warm_start_is_only_a_start():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(14_000, 40))  # too large for second attempts
