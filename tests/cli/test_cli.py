@@ -209,11 +209,11 @@ def test_what_is_proven_of_a_choice_is_what_the_library_proves(tmp_path, fit):
     [
         ("--C 1,2,3", "a range of C"),
         ("--C 2.0,1.0", "a range of C"),
-        ("--ramp", "leave out --ramp"),
+        ("--ramp", "--prove and --ramp cannot be combined"),
         ("--folds 0", "--folds 0"),
         ("--radius 0.0,1", "one value of --radius"),
         ("--memory 1GB", "needs the whole table"),
-        ("--model measured", "has no use for --prove"),
+        ("--model measured", "cannot use --prove"),
     ],
 )
 def test_what_no_proof_is_about_is_refused(capsys, more, said):
@@ -319,17 +319,17 @@ def test_warnings_may_be_errors(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["fit", "data.csv"], 2, "say which column to predict: --target COL."),
-        (["fit", "data.csv", "--target", "state", "--report", "r.pdf"], 2, "--report r.pdf: an HTML page is written; its name must end in .html or .htm"),
-        (["fit", "data.csv", "--target", "state", "--out", "m.pkl"], 2, "a model file is written; its name must end in .wideberth"),
-        (["fit", "data.csv", "--target", "state", "--suspects", "s.xlsx"], 2, "a CSV is written"),
-        (["certify", "m", "data.csv", "--curve", "c.png"], 2, "--curve c.png: a CSV is written; its name must end in .csv or .txt"),
+        (["fit", "data.csv"], 2, "no target; name the column to predict with --target COL."),
+        (["fit", "data.csv", "--target", "state", "--report", "r.pdf"], 2, "--report r.pdf: the output is an HTML page, so its name must end in .html or .htm"),
+        (["fit", "data.csv", "--target", "state", "--out", "m.pkl"], 2, "the output is a model file, so its name must end in .wideberth"),
+        (["fit", "data.csv", "--target", "state", "--suspects", "s.xlsx"], 2, "the output is a CSV"),
+        (["certify", "m", "data.csv", "--curve", "c.png"], 2, "--curve c.png: the output is a CSV, so its name must end in .csv or .txt"),
         (["fit", "none.csv", "--target", "y"], 1, "none.csv: there is no such file."),
         (["fit", "data.csv", "--target", "sex"], 1, "data.csv has no column 'sex'"),
         (["fit", "data.csv", "--target", "mass", "--drop", "state", "--task", "classify"], 1, "it must hold a class"),
         (["fit", "data.csv", "--target", "state", "--radius", "-1"], 2, "'-1' must be a number ≥ 0"),
         (["fit", "data.csv", "--target", "state", "--out", "no/m.wideberth"], 1, "there is no folder"),
-        (["fit", "data.csv", "--target", "state", "--noise", "l1", "--replicates", "mass"], 2, "both say what shape"),
+        (["fit", "data.csv", "--target", "state", "--noise", "l1", "--replicates", "mass"], 2, "both set the shape"),
         (["fit", "data.csv", "--target", "state", "--norm-penalty", "-1"], 2, "'-1' must be a number ≥ 0"),
         (["fit", "data.csv", "--target", "state", "--norm-penalty", "0,1"], 2, "may be one number with a decimal comma or two"),
         (["fit", "data.csv", "--target", "state", "--errors", "auto", "--norm-penalty", "1"], 2, "write --errors auto box"),
@@ -339,8 +339,8 @@ def test_warnings_may_be_errors(tmp_path):
         (["fit", "data.csv", "--target", "state", "--read", "header=no"], 1, "has no column 'state'; its columns are '1'"),
         (["fit", "data.csv", "--target", "1", "--read", "header=no"], 1, "leave that out"),
         (["fit", "data.csv", "--target", "state", "--read", "encodign=x"], 2, "argument --read: 'encodign=x' is not known; did you mean encoding? Give KEY=VALUE"),
-        (["fit", "data.csv", "--target", "state", "--score-radius", "1"], 2, "nothing is left to choose"),
-        (["fit", "data.csv", "--target", "state", "--radius", "1", "--radius-column", "mass"], 2, "takes several multiples"),
+        (["fit", "data.csv", "--target", "state", "--score-radius", "1"], 2, "how to choose among several values"),
+        (["fit", "data.csv", "--target", "state", "--radius", "1", "--radius-column", "mass"], 2, "must be several factors"),
         (["predict", "data.csv", "data.csv"], 1, "data.csv is not a model file"),
     ],
 )  # fmt: skip

@@ -260,18 +260,18 @@ def test_quick_answers_are_those_of_ridge_regression(clouds):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ("--kernel laplacian", 2, "'laplacian' is not known. Give rbf"),
-        ("--kernel rbf gama=1", 2, "'gama=1' is not known; behind rbf may stand"),
+        ("--kernel laplacian", 2, "'laplacian' is not known; write rbf"),
+        ("--kernel rbf gama=1", 2, "'gama=1' is not known; after rbf may follow"),
         ("--kernel rbf gamma=0", 2, "'0' must be a number > 0"),
         ("--kernel rbf landmarks=0", 2, "'0' must be a whole number ≥ 1"),
-        ("--kernel rbf --prove 0.01", 2, "--prove bounds straight boundaries alone"),
-        ("--kernel rbf --ramp", 2, "--ramp is for straight boundaries. Leave it out"),
-        ("--kernel rbf --norm-penalty 1", 2, "--norm-penalty prices the weights"),
+        ("--kernel rbf --prove 0.01", 2, "--prove is for straight boundaries"),
+        ("--kernel rbf --ramp", 2, "--ramp is for straight boundaries. Leave out --ramp or --kernel"),
+        ("--kernel rbf --norm-penalty 1", 2, "--norm-penalty is for weights"),
         ("--kernel rbf --memory 1GB", 2, "--kernel needs the whole table"),
-        ("--kernel rbf --task regress", 2, "--kernel is for classes, and a number"),
-        ("--kernel rbf --target north", 2, "--kernel is for classes, and a number"),
-        ("--kernel rbf --radius-column north --radius 1.0,2.0", 2, "no multiples of them"),
-        ("--kernel rbf --radius-column north --score-radius 1 --C auto", 2, "no multiples"),
+        ("--kernel rbf --task regress", 2, "--kernel is for classes, and the target"),
+        ("--kernel rbf --target north", 2, "--kernel is for classes, and the target"),
+        ("--kernel rbf --radius-column north --radius 1.0,2.0", 2, "used as they are"),
+        ("--kernel rbf --radius-column north --score-radius 1 --C auto", 2, "used as they are"),
     ],
 )  # fmt: skip
 def test_what_a_kernel_cannot_do_is_refused_in_a_sentence(

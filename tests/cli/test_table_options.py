@@ -220,7 +220,7 @@ MISTAKES = {
     "fit lab.csv --target state --standardise": "did you mean --standardize?",
     "fit lab.csv --target state --radus 0.1": "there is no option --radus; did you mean",
     "fit lab.csv --target state --radius 0,1": "write 0.1, or 0.0,1.",
-    "fit lab.csv --target state --noise lin": "'lin' is no shape and no file; did you mean linf?",
+    "fit lab.csv --target state --noise lin": "'lin' is neither a shape nor a file; did you mean linf?",
     "fti lab.csv --target state": "did you mean 'fit'?",
     "fit lab.csv --target state --noise few.csv --one-hot auto --read dates=day":
         "wideberth: few.csv has no scale for",

@@ -51,9 +51,9 @@ _GROUPS = {
 }
 _EXIT_CODES = """\
 exit codes: 0 done; 1 the data, the model file or an output cannot be used; 2 the
-command line is wrong; 3 done and written, but the model should not be used as it is
-(it ignores the features, or no proof reached the tolerance); 130 interrupted: nothing
-is half written, and a model that only lacks its accuracy is kept."""
+command line is wrong; 3 done, but the model should not be used: it ignores the
+features, or training did not reach the tolerance; 130 interrupted: no file is half
+written, and a model that was trained but not yet cross-validated is kept."""
 
 
 class UsageError(UserError):
@@ -75,7 +75,7 @@ def _number(name: str, allowed: Callable[[float], bool], kind: type = float):
             return value
         point = text.replace(",", ".", 1)
         comma = point != text and _is_number(point)
-        hint = f" {point} is written with a point." if comma else ""
+        hint = f" Write it with a point: {point}." if comma else ""
         raise argparse.ArgumentTypeError(f"{text!r} must be {name}.{hint}")
 
     return read
@@ -134,7 +134,7 @@ class Radii:
         pairs = zip(bare, parts, values, strict=True)
         if std and any(own == part and value for own, part, value in pairs):
             raise argparse.ArgumentTypeError(
-                f"{text!r} mixes units; write std behind every radius, or behind none."
+                f"{text!r} mixes units; write std after every radius, or after none."
             )
         return cls(values, std)
 
@@ -154,7 +154,7 @@ class NoiseGiven:
         like = meant(files[:1], _SHAPES)
         if like and not os.path.exists(files[0]):
             raise argparse.ArgumentTypeError(
-                f"{files[0]!r} is no shape and no file{like.replace(chr(39), '')}"
+                f"{files[0]!r} is neither a shape nor a file{like.replace(chr(39), '')}"
             )
         if len(shapes) > 1 or len(files) > 1:
             raise argparse.ArgumentTypeError(
@@ -192,8 +192,8 @@ class ErrorsGiven:
                 given["absent"] = rule
             else:
                 raise argparse.ArgumentTypeError(
-                    f"{word!r} is not known; after the place of the errors write box, "
-                    "or absent= with exact, median, drop or share:0.05."
+                    f"{word!r} is not known; after the first word may follow box, and "
+                    "absent= with exact, median, drop or share:0.05."
                 )
         return cls(words[0], **given)
 
@@ -213,8 +213,8 @@ class KernelGiven:
         """Read `rbf`, or `rbf gamma=0.1,1 landmarks=500`, the last two in any order."""
         if words[0] != "rbf":
             raise argparse.ArgumentTypeError(
-                f"{words[0]!r} is not known. Give rbf, and behind it gamma=0.1,1 or "
-                "landmarks=500 if you like."
+                f"{words[0]!r} is not known; write rbf. After it may follow "
+                "gamma=0.1,1 and landmarks=500."
             )
         given: dict[str, Any] = {}
         for word in words[1:]:
@@ -225,7 +225,7 @@ class KernelGiven:
                 given["landmarks"] = _count(value)
             else:
                 raise argparse.ArgumentTypeError(
-                    f"{word!r} is not known; behind rbf may stand gamma=0.1,1 and "
+                    f"{word!r} is not known; after rbf may follow gamma=0.1,1 and "
                     "landmarks=500."
                 )
         return cls(**given)
@@ -288,77 +288,81 @@ class Reading(Format):
 
 #: What the help says of each option, by its name, or by command and name.
 _HELP = {
-    "read": "how DATA is written, where it is not found out: format=csv delimiter=; "
+    "read": "how DATA is written, if that is not recognised: format=csv delimiter=; "
     "decimal=, encoding=latin-1 header=no na=-999 dates=day",
-    "force": "overwrite files that are there already",
+    "force": "overwrite existing files",
     "json": "print the result as JSON, for programs",
     "debug": "show the traceback of an error",
-    "data": "CSV, TSV, Parquet, Arrow, LIBSVM, .npy, or -",
-    "target": "class or number to predict (LIBSVM: label)",
-    "task": "classify: the target holds classes; regress: numbers (default: numbers "
-    "where it holds many different ones)",
-    "quantile": "of a number: the share of rows below the prediction (default: 0.5, "
-    "the median)",
-    "drop": "leave these out",
-    "one_hot": "text: one column of 0 and 1 per category; auto: all text",
-    "log": "take logarithms; errors become shares of the value",
-    "limits": "<0.5 and >100 are intervals with an error; bare: in all",
-    "id": "names the rows where they are listed; no feature",
-    "weight_column": "how much each row counts, a factor on C",
-    "missing": "rows that lack a number: leave them out (default, up to a tenth of "
-    "all), fill in the median, or stop",
-    "radius": "every row by R, in the units of the data; 0.1std: standard deviations "
-    "of each feature; multiples of errors, scales or radii where those are given",
-    "radius_column": "each row by what this column says",
-    "noise": "l2: a distance (default), linf: each feature up to the radius, l1: their "
-    "sum; a file: name and scale of each feature (columns name, scale)",
-    "errors": "each value by its error, in columns named suffix:_err, prefix:e_, "
-    "infix:_err or auto; then box for tolerances, and absent=exact, median, share:0.05 "
-    "or drop where an error is absent or no error; with --model measured also those of "
-    "numbers to predict",
-    "replicates": "rows with the same entry are measurements of one sample",
-    "confidence": "how surely a radius from scales or replicates covers the noise, and "
-    "a certain verdict holds (default: 0.95)",
-    "standardize": "scale features; noise and model stay in units",
-    "C": "price of errors (default: 1); auto: a grid",
-    "kernel": "a curved boundary between classes; then gamma=0.1,1 or landmarks=500 "
-    "in place of rules",
-    "prove": "choose C from all values of --C LOW,HIGH, and prove that none has an "
-    "error on rows left out that is lower by E",
-    "norm_penalty": "price of weights; with --noise linf fewer features have one "
-    "(default: 0)",
-    "ramp": "labels may be wrong: below this margin ≤ 0 a row counts no further "
-    "(bare: -1)",
-    "class_weight": "rare classes count as much",
-    "tol": "relative gap to prove (default: 0.0001)",
-    "seed": "of the folds (default: 0)",
-    "model": "measured: learn true values from errors and gaps; rows get a verdict "
-    "or interval; radii count posterior deviations",
-    "suspects": "CSV of all rows that look mislabelled; needs --ramp",
-    "score_radius": "choose by accuracy under worst noise of this radius",
-    "folds": "of the cross-validation (default: 5; 0: none)",
-    "memory": "read DATA in pieces and hold no more than this, such as 2GB: numbers "
-    "without gaps, no accuracy, no report",
-    "out": "model file (.wideberth), or -",
+    "data": "CSV, TSV, Parquet, Arrow, LIBSVM, .npy; - reads stdin",
+    "target": "column of classes or numbers to predict (LIBSVM: label)",
+    "task": "classify: target of classes; regress: of numbers (default: numbers if it "
+    "holds many different ones)",
+    "quantile": "share of rows below the prediction (default: 0.5, median)",
+    "drop": "columns to leave out",
+    "one_hot": "text columns: one 0/1 column per category; auto: all",
+    "log": "columns to replace by logarithms; errors become relative",
+    "limits": "columns where <0.5 or >100 is an interval; no COL: all",
+    "id": "column that names rows in lists; not a feature",
+    "weight_column": "column of row weights, which multiply C",
+    "missing": "rows that lack a number: leave them out (default, if at most a tenth), "
+    "fill in the median, or stop",
+    "radius": "how far a row may be off, in the units of the data; 0.1std: in standard "
+    "deviations of each feature; with --errors, --replicates or noise FILE: in units "
+    "of those",
+    "radius_column": "column with the radius of each row",
+    "noise": "l2: Euclidean distance (default); linf: each feature up to the radius; "
+    "l1: sum over features; FILE: a scale for each feature (columns name, scale)",
+    "errors": "columns with the error of each value: suffix:_err, prefix:e_, "
+    "infix:_err or auto (with --model measured also of the target); then box if errors "
+    "are hard limits, and absent=exact, median, share:0.05 or drop for values without "
+    "a usable error",
+    "replicates": "column of sample names; rows of one name are repeats",
+    "confidence": "probability that makes a verdict certain, or that a radius from "
+    "scales or replicates covers the noise (default: 0.95)",
+    "standardize": "train on standardised features; results keep the units",
+    "C": "penalty of training errors (default: 1); auto: a grid",
+    "kernel": "curved boundary; the rules for gamma and landmarks give way to "
+    "gamma=0.1,1 or landmarks=500",
+    "prove": "choose C between the ends of --C LOW,HIGH, and prove that no C there has "
+    "a cross-validated error lower by E",
+    "norm_penalty": "penalty of weights; linf: some become 0 (default: 0)",
+    "ramp": "some labels may be wrong: below the margin A ≤ 0 the loss of a row no "
+    "longer grows (default for A: -1)",
+    "class_weight": "rare classes count as much as common ones",
+    "tol": "relative duality gap to reach (default: 0.0001)",
+    "seed": "random seed of the folds (default: 0)",
+    "model": "robust: the default; measured: estimate true values from errors and "
+    "missing values; rows get a verdict or interval; the radius is in posterior "
+    "standard deviations",
+    "suspects": "CSV of all rows whose labels look wrong; needs --ramp",
+    "score_radius": "choose by the accuracy under worst noise of this radius",
+    "folds": "number of cross-validation folds (default: 5; 0: none)",
+    "memory": "read DATA in pieces and hold no more than this, such as 2GB: no missing "
+    "values, accuracy or report",
+    "out": "model file (.wideberth); - writes to stdout",
     "report": "report (.html)",
-    "apply model": "file written by wideberth fit",
-    "apply data": "file with the rows, or -",
-    "apply errors": "where DATA has its errors, as in fit (default: as in training)",
-    "apply confidence": "how surely a certain verdict holds (default: as in training)",
-    "coverage": "share of true numbers that intervals of a model of fit --model "
-    "measured shall hold (default: 0.9)",
-    "apply id": "names the rows in the output (default: row)",
-    "apply out": "CSV to write (default: print)",
-    "apply memory": "never hold more than this, such as 500MB; rows are read a few at "
-    "a time in any case, but for LIBSVM and .npy files",
-    "scores": "add the score of each class (of the second of two)",
-    "certify target": "the class (default: as in training)",
-    "certify radius_column": "the radius of each row (default: as in training)",
-    "curve": "CSV for the curve of certified accuracy",
-    "at": "radii of that curve (default: from 0 to where hardly a row is left)",
+    "apply model": "model file that wideberth fit wrote",
+    "apply data": "table with the rows; - reads stdin",
+    "apply errors": "which columns of DATA hold errors, as in fit (default: as in "
+    "training)",
+    "apply confidence": "probability at which a verdict is certain (default: as in "
+    "training)",
+    "coverage": "probability that an interval holds the true number; for models of fit "
+    "--model measured (default: 0.9)",
+    "apply id": "column that names the rows in the output (default: row numbers)",
+    "apply out": "CSV to write (default: stdout)",
+    "apply memory": "hold no more than this, such as 500MB; without it, too, rows are "
+    "read a few at a time, except from LIBSVM and .npy files",
+    "scores": "add the score of each class; of two classes, that of the second",
+    "certify target": "column of the true classes (default: as in training)",
+    "certify radius_column": "column with the radius of each row (default: as in "
+    "training)",
+    "curve": "CSV of the certified accuracy at each radius",
+    "at": "radii of that curve (default: from 0 to where hardly any row is left)",
     "quick": "a part of the grid, about a minute",
-    "repeats": "time every fit N times (1 if --quick, else 3)",
-    "jobs": "processes for what is not timed (one per core, at most 4)",
+    "repeats": "time every fit N times (default: 3; with --quick 1)",
+    "jobs": "parallel processes for what is not timed (default: one per core, at most "
+    "4)",
     "demo out": "folder for table, model and report (default: wideberth-demo)",
     "reproduce out": "folder for the report (default: reproduction)",
 }
@@ -409,9 +413,9 @@ class TableOptions:
             ending = os.path.splitext(path or "")[1]
             if ending and ending.lower() not in allowed:
                 yield (
-                    f"--{option} {path}: {_KINDS[allowed[0]]} is written; its name "
-                    f"must end in {' or '.join(allowed)}, or have no ending; not in "
-                    f"{ending}."
+                    f"--{option} {path}: the output is {_KINDS[allowed[0]]}, so its "
+                    f"name must end in {' or '.join(allowed)} or have no ending, "
+                    f"not {ending}."
                 )
 
     def _mistakes(self) -> Iterator[str]:
@@ -470,11 +474,11 @@ _NOT_MEASURED = (
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(TableOptions):
-    """Train a model that expects its features to be off, and prove how good it is: a
-    classifier, or a regression where the target holds numbers. It is linear unless
-    --kernel bends it. Every column of DATA is a feature except the target and those
-    named below. Several values with commas between them (--radius, --C, gamma=,
-    --norm-penalty, --ramp) mean that one of them is chosen by cross-validation.
+    """Train a linear model for features that are noisy: a classifier, or a regression
+    if the target holds numbers. Every column of DATA is a feature, except the target
+    and those given to --drop, --id and other options for columns. Give several values
+    with commas between them (--radius, --C, gamma=, --norm-penalty, --ramp), and
+    cross-validation chooses one.
     """
 
     command = "fit"
@@ -535,20 +539,23 @@ class FitOptions(TableOptions):
     def _mistakes(self) -> Iterator[str]:
         for name in ("report", "suspects"):
             if getattr(self, name) == "-":
-                yield f"--{name} must be a file."
+                yield f"--{name} must name a file; - is not possible here."
         if self.out == "-" and self.json:
-            yield "--out - and --json both want standard output."
+            yield (
+                "--out - and --json both write to standard output; give a file to "
+                "--out, or leave out --json."
+            )
         if self.folds == 1:
             yield "--folds must be 0 (no cross-validation) or at least 2."
         if self.score_radius is not None and not self.chooses:
             yield (
-                "--score-radius is for choosing, and nothing is left to choose; give "
-                "several values, such as --C auto."
+                "--score-radius says how to choose among several values, but none "
+                "are given; add --C auto, or leave it out."
             )
         if self.suspects and not self.ramp:
             yield (
-                "--suspects lists labels that may be wrong, and --ramp says that some "
-                "are; give both."
+                "--suspects lists labels that look wrong, and only --ramp finds them; "
+                "give both."
             )
         yield from self._roles()
         other = _ABOUT_CLASSES if self.numbers else ("quantile",)
@@ -566,83 +573,86 @@ class FitOptions(TableOptions):
     def _mistakes_of_noise(self) -> Iterator[str]:
         """What is said twice of how far rows may be off, or does not go together."""
         if self.replicates is not None and self.missing == "median":
-            yield "--replicates needs measured values; leave out --missing median."
+            yield (
+                "--replicates needs measured values, and --missing median fills some "
+                "in; leave out --missing median."
+            )
         own = [*self._given(("radius_column", "replicates"))]
         if len(own) > 1:
-            yield f"{own[0]} and {own[1]} both give rows their radii; give one."
+            yield f"{own[0]} and {own[1]} both set the radii of the rows; give one."
         shapes = {
             "--errors": self.errors is not None,
             "--noise with scales": self.noise.scales is not None,
             "--replicates": self.replicates is not None,
-            "--radius in std": self.radius.std,
+            "--radius …std": self.radius.std,
         }
         given = [name for name, there in shapes.items() if there]
         if self.noise.shape != "l2" and (self.errors or self.replicates):
             given.append(f"--noise {self.noise.shape}")
         if len(given) > 1:
             yield (
-                f"{' and '.join(given)} both say what shape the noise has; leave out "
+                f"{' and '.join(given)} both set the shape of the noise; leave out "
                 f"{'one' if len(given) == 2 else 'all but one'}."
             )
         priced = [*self._given(["norm_penalty"])]
         if priced and self.error_shape != "box" and self.errors is not None:
             yield (
-                "--norm-penalty beside --errors needs boxes, whose norm all rows "
-                f"share; leave it out, or write --errors {self.errors.where} box."
+                "--norm-penalty goes with --errors only if they are boxes; leave it "
+                f"out, or write --errors {self.errors.where} box."
             )
         if self.limits is not None and "--errors" not in given and given:
             yield (
-                f"--limits gives errors to single values, and {given[0]} the same "
-                "noise to all rows; leave out one of the two."
+                f"--limits gives single values an error, but {given[0]} gives all "
+                "rows the same noise; leave out one of the two."
             )
         covering = self.confidence is not None and self.noise.scales is not None
         if covering and self.radius.values:
             yield (
-                "--confidence asks for the radius that covers the noise, and --radius "
-                "gives one; leave out one of the two."
+                "--confidence computes the radius, and --radius sets it; leave out "
+                "one of the two."
             )
         if own and len(self.radius.values) == 1:
             yield (
-                f"{own[0]} gives rows their radii; --radius beside it takes several "
-                "multiples of them to choose from, such as 0.5,1,2."
+                f"{own[0]} sets the radii of the rows; --radius beside it must be "
+                "several factors on them to choose from, such as 0.5,1,2."
             )
 
     def _mistakes_of_measured(self) -> Iterator[str]:
         if self.missing is not None:
-            yield "--model measured learns from gaps; leave out --missing."
+            yield "--model measured needs no --missing: it uses all rows; leave it out."
         if self.ramp:
-            yield "--model measured trusts labels; leave out --ramp."
+            yield "--model measured takes every label as right; leave out --ramp."
         given = [*self._given(_NOT_MEASURED)]
-        given += ["--radius in std"] if self.radius.std else []
+        given += ["--radius …std"] if self.radius.std else []
         given += ["--errors … box"] if self.error_shape == "box" else []
         for option in given:
             yield (
-                f"--model measured takes noise as standard errors (--errors), and has "
-                f"no use for {option}; leave out one of the two."
+                f"--model measured uses standard errors (--errors) alone and cannot "
+                f"use {option}; leave out one of the two."
             )
         if self.numbers:
             for option in self._given(_NO_LINE):
                 drop = ", and such columns with --drop" if "one" in option else ""
                 yield (
-                    f"--model measured fits numbers by likelihood and has no use for "
-                    f"{option}; leave it out{drop}."
+                    f"--model measured fits numbers by maximum likelihood and cannot "
+                    f"use {option}; leave it out{drop}."
                 )
 
     def _mistakes_of_kernels(self) -> Iterator[str]:
         """What is for linear models alone."""
         reasons = {
-            "norm_penalty": "prices the weights of features, and a curve has none",
+            "norm_penalty": "is for weights of features, and a curve has none",
             "ramp": "is for straight boundaries",
-            "prove": "bounds straight boundaries alone; --C auto chooses without it",
+            "prove": "is for straight boundaries; --C auto chooses C without it",
         }
         for option in self._given(reasons):
             why = reasons[option.removeprefix("--").replace("-", "_")]
-            yield f"{option} {why}. Leave it out, or --kernel."
+            yield f"{option} {why}. Leave out {option} or --kernel."
         own = [*self._given(("radius_column", "replicates"))]
         if own and (self.radius.values or self.score_radius is not None):
             yield (
-                f"{own[0]} gives rows their radii, and with --kernel no multiples of "
-                "them are chosen or scored. Leave out --radius and --score-radius."
+                f"{own[0]} sets the radii of the rows, and with --kernel they are "
+                "used as they are. Leave out --radius and --score-radius."
             )
 
     def _mistakes_of_pieces(self) -> Iterator[str]:
@@ -650,30 +660,30 @@ class FitOptions(TableOptions):
             yield f"{option} needs the whole table; leave out {option} or --memory."
         whole = {
             "choosing among several values": self.chooses,
-            "--radius in std": self.radius.std,
+            "--radius …std": self.radius.std,
             "--missing median": self.missing == "median",
             "--model measured": self.measured,
-            "absent=median, drop or share: of --errors": self.errors is not None
+            "--errors with this absent=": self.errors is not None
             and self.errors.absent not in (None, "exact"),
         }
         for what in [name for name, wanted in whole.items() if wanted]:
             yield f"{what} needs the whole table; leave out that or --memory."
         if self.data == "-":
-            yield "--memory needs a file, which is read several times, not -."
+            yield "--memory reads DATA several times; give a file, not -."
 
     def _about_another_task(self, option: str) -> str:
         """Say that an option does not go with the task."""
         if option == "--kernel":
             return (
-                "--kernel is for classes, and a number is predicted. Leave it out; in "
-                "Python a Nystroem step goes before a RobustLinearRegressor."
+                "--kernel is for classes, and the target holds numbers. Leave it out; "
+                "in Python put a Nystroem step before a RobustLinearRegressor."
             )
-        about, found, other = "numbers", "a class", _REGRESS
+        about, found, other = "numbers", "classes", _REGRESS
         if self.numbers:
-            about, found, other = "classes", "a number", _CLASSIFY
+            about, found, other = "classes", "numbers", _CLASSIFY
         return (
-            f"{option} is about {about}, and {found} is predicted; leave it out, or "
-            f"say --task {other}."
+            f"{option} is for {about}, and the target holds {found}; leave it out, or "
+            f"give --task {other}."
         )
 
     def _roles(self) -> Iterator[str]:
@@ -694,7 +704,7 @@ class FitOptions(TableOptions):
                 if column is not None and roles.setdefault(column, name) != name:
                     yield (
                         f"the column {column!r} is named by both {roles[column]} and "
-                        f"{name}; it can be one thing only."
+                        f"{name}; leave out one of the two."
                     )
 
     def _inputs(self) -> Iterator[str]:
@@ -755,7 +765,7 @@ class FitOptions(TableOptions):
         if self.target is not None:
             return self
         if (self.read.kind or kind_of(self.data)) != "libsvm":
-            raise UsageError("say which column to predict: --target COL.")
+            raise UsageError("no target; name the column to predict with --target COL.")
         return replace(self, target=LABEL)
 
     def _mistakes_of_proofs(self) -> Iterator[str]:
@@ -763,16 +773,16 @@ class FitOptions(TableOptions):
             return
         if self.C != (1.0,) and (len(self.C) != 2 or self.C[0] >= self.C[1]):
             yield (
-                "--prove takes the two ends of a range of C, such as --C 0.001,100; "
-                "without --C it takes these."
+                "--prove needs the two ends of a range of C, such as --C 0.001,100, "
+                "which is also the default."
             )
         if self.ramp:
-            yield "--prove has no bounds for the ramp; leave out --ramp or --prove."
+            yield "--prove and --ramp cannot be combined; leave out one of the two."
         if not self.folds:
             yield "--prove needs the folds of cross-validation; leave out --folds 0."
         several = {"--radius": self.radius.values, "--norm-penalty": self.norm_penalty}
         for name in [name for name, values in several.items() if len(values) > 1]:
-            yield f"--prove chooses C alone; give one value of {name}."
+            yield f"--prove chooses only C; give one value of {name}."
 
     @property
     def proven_range(self) -> tuple[float, float]:
@@ -840,7 +850,7 @@ class ApplyOptions(TableOptions):
     def _mistakes(self) -> Iterator[str]:
         yield from super()._mistakes()
         if self.memory is not None and self.data == "-":
-            yield "--memory needs a file, of which some rows can be read, not -."
+            yield "--memory reads some rows at a time; give a file, not -."
 
     def _inputs(self) -> Iterator[str]:
         yield self.model
@@ -852,17 +862,18 @@ class PredictOptions(ApplyOptions):
     """Predict the class or number of every row of DATA with a model that
     `wideberth fit` wrote.
 
-    Columns are found by name, in whatever order; further ones are ignored. The output
-    is a CSV with one line per row of DATA, in its order. Rows that lack a value the
-    model needs get an empty prediction, and standard error says how many there are.
+    Columns are found by name, in any order; others are ignored. The output is a CSV
+    with one line for each row of DATA, in the same order. A row that lacks a value the
+    model needs gets an empty prediction; a message says how many such rows there are.
 
-    A model of fit --model measured gives a verdict from the errors and gaps of the row:
-    margin, spread, chance of the other side, certain or doubtful, and which value to
-    measure again.
+    Models of classes from fit --model measured also give a verdict on each row: the
+    margin and its spread (standard deviation), the chance that the true values lie on
+    the other side of the boundary, certain or doubtful, and which value to measure
+    again.
 
-    A model of numbers also writes from where to where (low, high). A robust one: how
-    far the prediction moves within the noise trained with, exactly. A measured one: an
-    interval that holds the true number with the probability --coverage.
+    Models of numbers also give a range (low, high). A robust model: all predictions
+    that noise of the training radius can cause, exactly. A measured model: an interval
+    that holds the true number with the probability --coverage.
     """
 
     command = "predict"
@@ -880,19 +891,18 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class CertifyOptions(ApplyOptions):
-    """Say for every row of DATA how far its values may be off before the prediction can
-    change: exactly, and in the units of the noise the model was trained with. `inf`
-    means that no noise of that shape changes it. A model that was trained with error
-    bars counts in multiples of the errors of the row itself.
+    """Compute the certified radius of every row of DATA: how far its values may be off
+    before the predicted class can change. It is exact (with --kernel a lower bound) and
+    in the units of the training noise: after fit --errors, in multiples of the errors
+    of the row. `inf` means that no noise of that shape changes the class.
 
-    Where DATA has the target column, also say which predictions are right, and which
-    share of them is right whatever noise of a given radius does (certified accuracy).
-    That radius is the one trained with. Where every row had its own in training it is
-    what the same column of DATA says; without such a column name another, or radii with
-    --at. A model of fit --model measured gives verdicts, as in predict, and how many of
-    those that are certain are right.
+    If DATA has the target column, the output also says which predictions are right. The
+    certified accuracy is the share of rows that stay right under all noise of a given
+    radius: the one used in training, or those of --at. If every row had its own radius
+    in training, DATA needs a column of radii, too (--radius-column).
 
-    Models of numbers have no class to lose: `predict` writes their ranges.
+    Models of fit --model measured give verdicts, as in predict, and the share of the
+    certain ones that is right. For models of numbers use `predict`, which gives ranges.
     """
 
     command = "certify"
@@ -917,7 +927,7 @@ examples:
 class DemoOptions:
     """Fit a table that comes with wideberth: 3000 galaxies as the Rubin telescope would
     see them, with an error for every value. It writes the table, the model and the
-    report into a folder, prints the command that you would type, and opens nothing.
+    report into a folder and prints the command that does the same.
     """
 
     command = "demo"
@@ -986,7 +996,7 @@ class _Parser(argparse.ArgumentParser):
         if like:
             self.error(f"there is no option {name}{like.replace(chr(39), '')}")
         what = "option" if option.startswith("-") else "argument"
-        self.error(f"{option!r} is an {what} that is not known; see --help.")
+        self.error(f"unknown {what} {option!r}; see --help.")
 
 
 def parse(arguments: Sequence[str] | None) -> Any:
