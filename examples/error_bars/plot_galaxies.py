@@ -76,9 +76,9 @@ right.bar(range(len(cells)), [100 * wrong[cell].mean() for cell in cells], color
 names = ["below 10⁻⁶", "to 1 %", "to 10 %", "to 25 %", "to 50 %"]
 right.set_xticks(range(len(cells)), names)
 right.set(
-    xlabel="chance of the other side, by the verdict",
+    xlabel="chance that the true magnitudes are on the other side",
     ylabel="galaxies in the wrong class, %",
-    title="3000 galaxies, by their doubt",
+    title="3000 galaxies, grouped by this chance",
 )
 
 # %%

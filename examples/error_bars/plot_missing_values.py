@@ -77,7 +77,7 @@ ax.legend(loc="center right")
 
 print(f"imputed, no error: {scores[0]:.3f}")
 print(f"complete rows only: {dropped:.3f}")
-print(f"imputed, errors as they come: {scores[-1]:.3f}")
+print(f"imputed, with errors: {scores[-1]:.3f}")
 print(f"nothing missing: {without_holes:.3f}")
 
 # %%

@@ -28,7 +28,7 @@ print("median error over spread:", np.round(np.median(E, axis=0) / X.std(axis=0)
 rng, REPETITIONS = np.random.default_rng(0), 3
 added = [0.0, 1.0, 3.0]  # standard deviations of a feature
 splits = ShuffleSplit(REPETITIONS, train_size=150, random_state=0)
-plain, told = (np.empty((len(added), REPETITIONS)) for _ in range(2))
+plain, measured = (np.empty((len(added), REPETITIONS)) for _ in range(2))
 for i, size in enumerate(added):
     more = size * X.std(axis=0) * (rng.random(X.shape) < 0.3)
     noisy = X + more * rng.normal(size=X.shape)
@@ -38,16 +38,20 @@ for i, size in enumerate(added):
         plain[i, k] = usual.fit(noisy[train], y[train]).score(noisy[test], y[test])
         model = MeasuredSVC(n_components="per_class")
         model.fit(noisy[train], y[train], X_err=errors[train])
-        told[i, k] = model.score(noisy[test], y[test], X_err=errors[test])
-for size, one, two in zip(added, plain, told, strict=True):
-    print(f"{size:3.1f} added: ignored {one.mean():.3f}, told {two.mean():.3f}")
+        measured[i, k] = model.score(noisy[test], y[test], X_err=errors[test])
+for size, one, two in zip(added, plain, measured, strict=True):
+    print(f"{size:3.1f} added: without errors {one.mean():.3f}, with {two.mean():.3f}")
 
 # %%
 # On the original table both models are equally accurate within the statistical error.
-# The larger the added errors, the more accurate is the model that knows them.
+# The larger the added errors, the more accurate is the model that uses them, compared
+# with the one that ignores them.
 
 fig, ax = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
-for scores, label in ((told, "MeasuredSVC, told the errors"), (plain, "not told")):
+for scores, label in (
+    (measured, "MeasuredSVC, with errors"),
+    (plain, "without errors"),
+):
     error = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
     ax.errorbar(added, scores.mean(axis=1), error, marker="o", capsize=3, label=label)
 ax.set(

@@ -77,9 +77,11 @@ right.set(ylim=(60, 100), title=f"{100 * inside.mean():.1f} % of all")
 # %%
 # Over all galaxies about 90 % of the redshifts lie in their interval. For long or short
 # intervals alone the fraction may differ, because the true relation is not linear. The
-# last line counts which magnitude should be measured again.
+# last lines say for how many galaxies each magnitude should be measured again first.
 
 cell, share = model.remeasure(X[test], E[test])
 numbers, counts = np.unique(cell, return_counts=True)
 for number, count in zip(numbers, counts, strict=True):
-    print(sky.feature_names[number], f"first for {100 * count / len(test):.0f} %")
+    print(
+        f"{sky.feature_names[number]}: for {100 * count / len(test):.0f} % of galaxies"
+    )

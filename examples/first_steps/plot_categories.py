@@ -58,7 +58,7 @@ for trained_for in (0.0, 1.0):
     right_share = [model.robust_score(table[600:], y[600:], radius=r) for r in radii]
     left.plot(radii, right_share, marker="o", label=f"radius {trained_for:g}")
 left.set(xlabel="error of the measurements, in units of their precision")
-left.set(ylabel="share that no such error can change")
+left.set(ylabel="fraction right under all such errors")
 left.legend(title="trained for")
 
 names = [name.split("__")[1] for name in model[:-1].get_feature_names_out()]

@@ -1,4 +1,4 @@
-"""Values and their errors from what people have, as `fit(X, y, X_err=…)` takes them.
+"""Values and errors for `fit(X, y, X_err=…)`, from replicates, limits and the like.
 
 >>> from wideberth import errors
 >>> X, X_err = errors.from_replicates([[[1.0], [3.0]], [[7.0], [9.0], [8.0]]])

@@ -72,38 +72,41 @@ class Solution:
     w, b : array of shape (d,), float
         The model ⟨w,x⟩ + b. Its sign is the class; with loss="quantile" it is the
         prediction.
-    dual_weights : array of shape (n,), or what computes it
-        `alpha`.
+    dual_weights : array of shape (n,), or a function
+        What `alpha` returns, or computes when it is first asked for.
     certificate : Certificate
         Primal and dual values with a bound on their rounding.
     converged : bool
-        Whether gap plus rounding is at most `tol` times the objective. Below 1e-9 the
-        gap as computed is within `tol`, and gap plus rounding within 1e-9.
+        Whether the gap plus the bound on its rounding is at most `tol` times the
+        objective. (With `tol` below 1e-9: whether the computed gap is within `tol`, and
+        the gap plus rounding within 1e-9.)
     solver : str
-        The one that ran.
+        The solver that ran last.
     n_iter, passes, seconds : int, float, float
         Iterations, passes over the data (rows read ÷ n), time.
-    decided : pair of boolean arrays of shape (n,), or what computes them
-        `removed` and `saturated`.
+    decided : pair of boolean arrays of shape (n,), or a function
+        What `removed` and `saturated` return, or compute when first asked for.
     trace : list of dict
-        One entry for every point whose gap is known: proven, or estimated by sweeps
-        between two proofs. "free", "saturated" and "removed" count the samples that
-        sweeps have decided, or not, equal ones once; of data in chunks the rows of the
-        working set, and those taken to be at α = c and at 0.
+        One entry for every point at which a gap was computed; between two proofs
+        coordinate ascent estimates it. "free", "saturated" and "removed" are numbers of
+        samples: undecided, proven to have α = c, proven to have α = 0 (equal samples
+        count once). For data in chunks "free" is the size of the working set, and the
+        others are guesses that the next pass checks.
     notes : tuple of Warning
         Warnings of the run.
     classes : array of shape (2,), or None
         The labels of y, sorted. A positive ⟨w,x⟩ + b means the second. None with
         loss="quantile".
     descent : RampDescent or None
-        With the ramp loss, how it was found. The certificate, `alpha`, `removed` and
-        `saturated` are then those of the convex problem without the samples left out,
-        whose constant cost is in `primal` and `dual`.
+        With the ramp loss, how the model was found. The certificate, `alpha`, `removed`
+        and `saturated` are then those of the convex problem without the samples left
+        out. `primal` and `dual` include the constant loss of these samples.
 
     Notes
     -----
-    Of data that is read in chunks `alpha`, `removed` and `saturated` are None where the
-    memory allowed does not hold them; of another library's arrays they are such too.
+    For data that is read in chunks `alpha`, `removed` and `saturated` are None if they
+    do not fit in the memory allowed. If X is an array of another library, such as
+    PyTorch, they are arrays of that library.
     """
 
     w: np.ndarray
@@ -131,7 +134,7 @@ class Solution:
     def alpha(self):
         """The dual point behind the certificate, an array of shape (n,).
 
-        Of arrays on a device computed when first asked for, from the data given.
+        For arrays on a GPU it is computed when it is first asked for.
         """
         known = self.dual_weights
         return known() if callable(known) else known
@@ -144,8 +147,7 @@ class Solution:
     def removed(self):
         """Samples that this certificate proves to have α_i = 0 at the optimum.
 
-        A boolean array of shape (n,). It is computed from the given data on first
-        access, like everything that is proven about samples and features.
+        A boolean array of shape (n,), computed when it is first asked for.
         """
         return self._decisions[0]
 
@@ -156,11 +158,11 @@ class Solution:
 
     @cached_property
     def removed_features(self) -> np.ndarray | None:
-        """Features proven, from this very certificate, to have w_j = 0 at the optimum.
+        """Features that this certificate proves to have w_j = 0 at the optimum.
 
-        A boolean array of shape (d,), all False under noise that leaves no feature out;
-        None where the data was read in chunks, without screening, and for correlated
-        noise. Computed when first asked for, from the data that was given.
+        A boolean array of shape (d,), computed when it is first asked for. It is all
+        False if the noise sets no weight to 0 (see `Box`). It is None for data read in
+        chunks, for correlated noise, and without screening.
         """
         return None if self.prover is None else self.prover()
 
@@ -246,13 +248,12 @@ def certified_solution(
 
 @dataclass(frozen=True)
 class PathPoint:
-    """One model of a path, with its proof and its cost.
+    """One model of a path, with its certificate and its cost.
 
-    `undecided` samples were left to the solver by what the point before proves;
-    `removed` and `saturated` are how many the final certificate proves to have α_i = 0
-    and α_i = c_i, computed when first asked for; `left_out` how many the ramp leaves
-    out, of which `removed` counts all. `passes`, `seconds` and `n_iter` are those of
-    this point alone.
+    `undecided` is the number of samples that the previous point did not decide.
+    `removed` and `saturated` are the numbers that the final certificate proves to have
+    α_i = 0 and α_i = c_i. `left_out` is the number that the ramp leaves out; `removed`
+    includes these. `passes`, `seconds` and `n_iter` are those of this point alone.
     """
 
     C: float

@@ -104,15 +104,24 @@ def dump_model(model: Model) -> bytes:
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model file that `wideberth fit` wrote, in any version since 0.3.
+    """Read a model file that `wideberth fit` has written (version 0.3 or later).
 
-    Its pipeline knows the names of its features: frames go by their columns, and those
-    with other columns are refused, as scikit-learn has it.
+    Parameters
+    ----------
+    path : str or Path
+        The file, such as "model.wideberth".
+
+    Returns
+    -------
+    Model
+        `pipeline`, which predicts like any estimator of scikit-learn; `classes`; and
+        `columns.features`, the names of the columns that it needs. The pipeline takes
+        data frames with these columns, and refuses others.
 
     Raises
     ------
     UserError
-        If it is something else, damaged, or of a newer version.
+        If the file is no model file, is damaged, or was written by a newer version.
     """
     model = open_model(path)
     first = model.pipeline

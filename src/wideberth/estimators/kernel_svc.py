@@ -90,10 +90,11 @@ class RobustKernelSVC(LinearClassifier):
     """Support vector classifier with a curved boundary, trained against noise.
 
     It stands for `make_robust_pipeline(Nystroem(), RobustLinearSVC())` with an RBF
-    kernel, k(x,x') = exp(−γ‖x−x'‖²). Some rows are landmarks, the values of the kernel
-    at them become features, and a `RobustLinearSVC` is trained on these against the
-    longest moves that the noise of each sample causes behind the kernel. Noise and
-    radii are in units of X; put a scaler before it with `make_robust_pipeline`.
+    kernel, k(x,x') = exp(−γ‖x−x'‖²). Some rows serve as landmarks. The values of the
+    kernel between a sample and the landmarks are its new features, and a
+    `RobustLinearSVC` is trained on these, against the largest changes that the noise of
+    each sample can cause in them. Noise and radii are in units of X; put a scaler
+    before it with `make_robust_pipeline`.
 
     `certified_radius` and `robust_score` are lower bounds here: no error within the
     certified radius changes the class; a larger one may or may not. `worst_case` is the
@@ -111,22 +112,22 @@ class RobustKernelSVC(LinearClassifier):
         of features times the variance of X, as for `sklearn.svm.SVC`.
     n_components : int or "auto", default="auto"
         How many landmarks. "auto" begins with 128 and doubles their number, to 1024 at
-        most, until a doubling explains less than 2 % more of the variance of the
-        labels: in ridge regression on the features, cross-validated on at most 5000
-        rows, with the best of four penalties. Landmarks are drawn among these rows by
-        k-means++ behind the kernel: each with a probability proportional to its
-        squared distance there from the nearest one before it. Rows that are equal
-        count once; where fewer differ all of them are landmarks.
+        most. It stops when a doubling explains less than 2 % more of the variance of
+        the labels, by a cross-validated ridge regression on at most 5000 rows.
+        Landmarks are drawn among these rows by k-means++, with distances behind the
+        kernel. Equal rows count once; if there are fewer different rows than
+        landmarks, all of them are landmarks.
     noise, error_shape, class_weight
         As for `RobustLinearSVC`.
     cv : int, splitter or iterable, default=None
         Folds for the choice, as in `GridSearchCV`. None is five stratified folds of
-        shuffled rows, the first of them until 2000 rows have been left out together;
-        of more than 5000 rows 5000 are drawn, one half to train on and one to score.
+        shuffled rows; it uses as many of them as are needed to score 2000 rows. If
+        there are more than 5000 rows, 5000 are drawn, half to train on and half to
+        score.
     scoring : str or callable, default=None
-        What the choice goes by, as for `RobustLinearSVCCV`; None is accuracy.
+        The score to choose by, as for `RobustLinearSVCCV`; None is accuracy.
     tol : float, default=1e-4
-        As for `RobustLinearSVC`. Models that are only compared meet 0.01.
+        As for `RobustLinearSVC`. The models of the choice are trained to 0.01.
     n_jobs : int, default=None
         Folds of the choice worked on at a time; without a choice binary problems.
     solver_options : dict, default=None

@@ -77,9 +77,10 @@ class CertifiedMixin(StreamedMixin):
     def certified_radius(self, X, X_err=None) -> np.ndarray:
         """Return the largest error of each sample that cannot change its class.
 
-        It is exact, in units of the noise: with `noise="l2"` a Euclidean distance; with
-        a scale for each feature a distance after division by the scales; with `X_err` a
-        factor on the errors of the sample.
+        For linear models it is exact; for kernel models it is a lower bound. It is in
+        units of the noise: with `noise="l2"` a Euclidean distance; with a scale for
+        each feature a distance after division by the scales; with `X_err` a factor on
+        the errors of the sample.
 
         Parameters
         ----------
@@ -119,7 +120,8 @@ class CertifiedMixin(StreamedMixin):
         Returns
         -------
         float
-            Fraction of samples that are right for every error within the radius.
+            Fraction of samples that are right for every error within the radius; for
+            kernel models a lower bound.
         """
         if in_chunks(X):
             given = X, y, sample_weight, X_err

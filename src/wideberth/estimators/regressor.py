@@ -115,7 +115,7 @@ class RobustLinearRegressor(LinearRegressor):
 
     Minimises, with residuals r_i = y_i − ⟨w,x_i⟩ − b,
 
-        ½‖w‖² + s₀Ω(w) + Σ c_i max(τ(r_i + ρ_iΩ(w)), (1−τ)(ρ_iΩ(w) − r_i)),
+        ½‖w‖² + s₀Ω(w) + Σ c_i max(τ(r_i + ρ_iΩ(w)), (1−τ)(ρ_iΩ(w) − r_i)).
 
     That is the pinball loss under the worst error of every sample within radius ρ_i. τ
     = ½, the default, gives least absolute deviations, which outliers in y hardly

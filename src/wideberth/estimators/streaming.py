@@ -68,8 +68,8 @@ class StreamedMixin:
             As for `wideberth.open_data`; labels are not needed. Columns of a table are
             found by the names of the features.
         *methods : str
-            Methods to call: "predict", "decision_function", "certified_radius"; by
-            default only "predict".
+            Methods to call, such as "predict", "decision_function" and
+            "certified_radius"; by default only "predict".
         X_err : optional
             Error bars, as `wideberth.open_data` takes them.
         memory : int or str, optional

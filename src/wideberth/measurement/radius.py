@@ -1,4 +1,4 @@
-"""Radii from standard deviations or replicates.
+"""Radii from standard deviations.
 
 The errors δ are assumed to be Gaussian, with covariance σ²I if `noise` is a name,
 σ² diag(τ²) if it gives scales τ, and σ²Σ if it gives a matrix. `covers` says what a

@@ -352,21 +352,33 @@ class L2(Ellipsoid):
 
 
 class Correlated(Shape):
-    """Ellipsoid of any orientation, given by a covariance Σ; Ω(w) = √(wᵀΣw).
+    """Correlated noise, given by a covariance Σ or by a factor of it.
 
-    U = {Fp : ‖p‖ ≤ 1} for any factor F of shape (d, k) with Σ = FFᵀ, so that Ω(w) =
-    ‖Fᵀw‖. With F = Q diag(τ) Pᵀ it is the axis-aligned ellipsoid of scales τ in the
-    coordinates Qᵀx, and since ‖Qᵀw‖ = ‖w‖ the robust SVM is the same problem there:
-    it is solved on data rotated by Q = `axes`, under `principal` noise, which states
-    how far the two are from exact.
+    Errors of radius 1 are an ellipsoid of any orientation, {Fp : ‖p‖ ≤ 1} for a factor
+    F with Σ = FFᵀ. They lower a margin by at most ρΩ(w), with Ω(w) = √(wᵀΣw) = ‖Fᵀw‖.
+    Give a factor by `Correlated.from_factor(F)`.
 
     Parameters
     ----------
     covariance : array or frame of shape (d, d)
         A frame is aligned with the columns of X by its names. Directions without noise
         are those in which a covariance is 0 up to rounding: with features scaled to
-        variance 1, eigenvalues at or below 4·d·ε times the largest (ε = 2⁻⁵²).
-        Where such directions matter, `from_factor` is more exact.
+        variance 1, eigenvalues at or below 4·d·ε times the largest (ε = 2⁻⁵²). If such
+        directions matter, `from_factor` is more exact.
+
+    Notes
+    -----
+    With F = Q diag(τ) Pᵀ the noise has the scales τ in the coordinates Qᵀx. Since
+    ‖Qᵀw‖ = ‖w‖, the robust SVM is the same problem there. It is solved on data rotated
+    by Q (`axes`); what rounding does to Q and τ is part of the certificate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wideberth import Correlated
+    >>> together = Correlated([[1.0, 1.0], [1.0, 1.0]])  # both are off by the same
+    >>> round(together.support(np.array([2.0, 1.0])), 6)
+    3.0
     """
 
     name = "correlated"
@@ -527,10 +539,11 @@ def _secular_root(a: np.ndarray, squares: np.ndarray, s: float) -> float:
 
 
 class Box(Scaled):
-    """Box: feature j is off by at most ρτ_j, for all j; Ω(w) = Σ τ_j|w_j|.
+    """Noise with a tolerance for each feature: all may be off at once.
 
-    Use it for tolerances of a data sheet. The larger the tolerances, the fewer features
-    have a non-zero weight.
+    Feature j is off by at most ρτ_j. Use it for tolerances of a data sheet. The larger
+    the tolerances, the fewer features have a non-zero weight. Errors lower a margin by
+    at most ρΩ(w), with Ω(w) = Σ τ_j|w_j|.
 
     Parameters
     ----------
@@ -568,9 +581,10 @@ class Box(Scaled):
 
 
 class CrossPolytope(Scaled):
-    """Cross-polytope: errors whose Σ|δ_j|/τ_j is at most ρ; Ω(w) = max τ_j|w_j|.
+    """Noise with a limit on the total error, which may be in one feature or in several.
 
-    The total error is limited. It may be in one feature or in several.
+    The errors δ_j satisfy Σ|δ_j|/τ_j ≤ ρ. They lower a margin by at most ρΩ(w), with
+    Ω(w) = max τ_j|w_j|.
 
     Parameters
     ----------
