@@ -337,7 +337,7 @@ def test_warnings_may_be_errors(tmp_path):
         (["fit", "data.csv", "--target", "state", "--one-hot", "state"], 2, "named by both --target and --one-hot"),
         (["fit", "data.csv", "--target", "state", "--radius", "0.1,0.2std"], 2, "mixes units"),
         (["fit", "data.csv", "--target", "state", "--read", "header=no"], 1, "has no column 'state'; its columns are '1'"),
-        (["fit", "data.csv", "--target", "1", "--read", "header=no"], 1, "leave that out"),
+        (["fit", "data.csv", "--target", "1", "--read", "header=no"], 1, "Leave that out"),
         (["fit", "data.csv", "--target", "state", "--read", "encodign=x"], 2, "argument --read: 'encodign=x' is not known; did you mean encoding? Give KEY=VALUE"),
         (["fit", "data.csv", "--target", "state", "--score-radius", "1"], 2, "how to choose among several values"),
         (["fit", "data.csv", "--target", "state", "--radius", "1", "--radius-column", "mass"], 2, "must be several factors"),

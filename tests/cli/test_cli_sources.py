@@ -131,10 +131,10 @@ def test_what_is_written_is_read_back(
         ("a,y\n1,p\n2x,q\n", ", row 2 (line 3), column 'a' holds '2x', which is not a finite number"),
         ("a,y\n1,p\ninf,q\n", ", row 2 (line 3), column 'a' is infinite"),
         ("a,y\n1,p\n1_000,q\n", "column 'a' holds '1_000'"),
-        ("a,y\n1,p\n-,q\n", "if it stands for a missing value add --read na='-'"),
+        ("a,y\n1,p\n-,q\n", "if it means a missing value, add --read na='-'"),
         ("a,b,y\n1,u,p\n", ": column 'b' holds text (row 1, line 2: 'u')"),
         ("a,b,y\n1,2,p\n1,p\n", ", row 2 (line 3) has 2 cells where the first line has 3"),
-        ("1,2,3\n4,5,6\n", "say --read header=no"),
+        ("1,2,3\n4,5,6\n", "add --read header=no"),
         ("", " is empty."),
         ("a,y\n", "has a header but no rows"),
         ("a,y", "has a header but no rows"),
@@ -144,14 +144,14 @@ def test_what_is_written_is_read_back(
         ('a,y\n"1,p\n', ", line 2: "),
         ('#"a"b,y\n1,"p"q\n', ", line 2: "),
         ('a,y\n1,p\n"2"3,q\n', ", line 3: "),
-        ("a;y\n1,234;p\n", ", row 1 (line 2), column 'a' holds '1,234', which may mean 1.234 or 1234"),
-        ('a,y\n"3,915.6",p\n7.5,q\n', ", row 1 (line 2), column 'a' holds '3,915.6', which has separators of thousands"),
-        ("a;b;y\n1;2;p\n1;-1.234.567,8;q\n", "row 2 (line 3), column 'b' holds '-1.234.567,8', which has separators"),
+        ("a;y\n1,234;p\n", ", row 1 (line 2), column 'a' holds '1,234'. If that means 1.234, add --read decimal="),
+        ('a,y\n"3,915.6",p\n7.5,q\n', ", row 1 (line 2), column 'a' holds '3,915.6', which has thousands separators"),
+        ("a;b;y\n1;2;p\n1;-1.234.567,8;q\n", "row 2 (line 3), column 'b' holds '-1.234.567,8', which has thousands separators"),
         ("a;b;y\n0,5;2.5;p\n", "'2.5' but row 1 (line 2), column 'a' holds '0,5'"),
         (b"a,y\n1,p\n2,\xe9\n", ", row 2 (line 3), column 'y' is not UTF-8 text"),
         (b"\xe9,y\n1,p\n", ", line 1 is not UTF-8 text"),
         (b"a,b,y\n1,2,p\n\xe9,q\n", ", row 2 (line 3) has 2 cells where the first line has 3"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "is not a table of text"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "is not a text table"),
         ("a,b\n1,p\n", " has no column 'y'; its columns are 'a' and 'b'."),
     ],
 )  # fmt: skip
@@ -235,7 +235,9 @@ def test_what_is_wrong_with_other_files_is_said(tmp_path):
     assert "cannot be decompressed" in complaint(
         tmp_path, gzip.compress(b"a,y\n1,p")[:-9], name="a.csv.gz"
     )
-    assert "cannot tell the format" in complaint(tmp_path, "a,y", name="a.xlsx")
+    assert "the name does not tell the format" in complaint(
+        tmp_path, "a,y", name="a.xlsx"
+    )
     table = pa.table({"a": [1.0, np.inf], "b": ["u", "v"], "y": [1, 2]})
     pq.write_table(table, tmp_path / "t.parquet")
     content = (tmp_path / "t.parquet").read_bytes()

@@ -174,12 +174,16 @@ def test_a_radius_is_chosen_among_multiples_of_the_errors(cli):
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
-        ("--errors suffix:_sd", 1, "fits no column"),
-        ("--errors few.csv", 1, "names no columns. Errors stand in columns beside"),
+        ("--errors suffix:_sd", 1, "matches no column"),
+        (
+            "--errors few.csv",
+            1,
+            "names no columns. Errors must be in columns of the same",
+        ),
         ("--errors auto absent=0.05", 2, "share:0.05"),
-        ("--errors auto bocks", 2, "'bocks' is not known; after the place"),
-        ("--errors auto --noise linf", 2, "both say"),
-        ("--errors auto --radius 1std", 2, "both say"),
+        ("--errors auto bocks", 2, "'bocks' is not known; after the first word"),
+        ("--errors auto --noise linf", 2, "both set the shape"),
+        ("--errors auto --radius 1std", 2, "both set the shape"),
         ("--errors auto absent=median --memory 8GB", 2, "--memory"),
     ],
 )

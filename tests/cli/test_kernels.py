@@ -291,12 +291,12 @@ def test_sparse_rows_are_refused_by_fit_and_by_models(moons, tmp_path):
         "\n".join(rows).replace("True", "1").replace("False", "0")
     )
     told = run("fit a.svm --kernel rbf", folder=tmp_path, code=1).stderr
-    assert "goes by distances between rows, and these are sparse" in told
+    assert "needs distances between rows, and these are sparse" in told
     frame = pd.DataFrame(X, columns=["x1", "x2"]).assign(kind=y)
     frame.to_csv(tmp_path / "data.csv", index=False)
     fit(tmp_path, "--kernel rbf --folds 0 --out m.wideberth")
     told = run("predict m.wideberth a.svm", folder=tmp_path, code=1).stderr
-    assert "those of a.svm are sparse; give a table with all its cells" in told
+    assert "a.svm is sparse; give a table with all its cells" in told
 
 
 def test_limits_of_detection_go_with_categories(moons, tmp_path):

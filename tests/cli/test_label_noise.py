@@ -174,8 +174,14 @@ def test_a_model_without_features_says_why(fit):
         ("fit t.csv --ramp --ramp 1", "'1' must be a number ≤ 0"),
         ("fit t.csv --ramp --ramp nan", "'nan' must be a number ≤ 0"),
         ("fit t.csv --ramp --suspects -", "--suspects must name a file"),
-        ("fit t.csv --ramp --model measured", "takes every label as right; leave out --ramp"),
-        ("fit t.csv --ramp -1 --model measured", "takes every label as right; leave out --ramp"),
+        (
+            "fit t.csv --ramp --model measured",
+            "takes every label as right; leave out --ramp",
+        ),
+        (
+            "fit t.csv --ramp -1 --model measured",
+            "takes every label as right; leave out --ramp",
+        ),
         ("fit t.csv --id a --drop a", "is named by both --id and --drop"),
         ("fit t.csv --ramp --memory 1GB", "--ramp needs the whole table"),
     ],

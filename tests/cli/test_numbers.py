@@ -97,11 +97,11 @@ def test_what_the_target_is_is_told_and_why(tmp_path, y, words, task, said):
 @pytest.mark.parametrize(
     ("y", "words", "code", "sentence"),
     [
-        (np.arange(60), "", 1, "numbers the rows, and is nothing to predict"),
+        (np.arange(60), "", 1, "only numbers the rows"),
         ([f"p{k}" for k in range(60)], "", 1, "a class or a number, not an identifier"),
         (
             [f"{k},{k + 100}" for k in range(1, 61)],
-            *("", 1, "holds '1,101', which may be one number or another; say --read"),
+            *("", 1, "holds '1,101', whose comma may be a decimal comma"),
         ),
         (["n.d.", *FRACTIONS[1:]], "", 1, "add --read na=n.d. if that means a missing"),
         (
@@ -217,7 +217,7 @@ def test_ranges_are_within_the_errors_of_the_row_itself(tmp_path):
     assert rows.loc[4, ["prediction", "low", "high"]].isna().all()
     rows, said = answers(tmp_path, new.drop(columns="mass_err"))
     assert list(rows) == ["row", "prediction"]
-    assert "so there is no range beside the predictions" in said
+    assert "so the predictions have no range" in said
 
 
 def test_ranges_are_within_the_radius_of_the_row(tmp_path):
@@ -258,7 +258,7 @@ def test_few_rows_give_predictions_and_the_coverage_that_they_can_hold(tmp_path)
     assert rows[["low", "high"]].isna().all(axis=None)
     told_as = run("predict m.wideberth new.csv --json", folder=tmp_path).stdout
     assert {row["low"] for row in json.loads(told_as)["predictions"]} == {None}
-    most = re.search(r"--coverage asks for fewer, at most ([\d.]+)\.", said)[1]
+    most = re.search(r"give --coverage of at most ([\d.]+)\.", said)[1]
     rows, said = answers(tmp_path, table(X, y), "--coverage", most)
     assert (rows["low"] <= rows["high"]).all()
 
@@ -270,9 +270,7 @@ def test_errors_of_the_target_follow_the_rule(tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     command = "fit data.csv --target flux --model measured --errors suffix:_err"
     refused = run(command, folder=tmp_path, code=1).stderr
-    assert (
-        "the target has no error that can be used in 1 row (row 6 (line 7)" in refused
-    )
+    assert "the target has no usable error in 1 row (first: row 6 (line 7)" in refused
     kept = np.arange(120) != 5
     for rule, given, rows in (
         ("exact", np.where(kept, e, 0), slice(None)),
@@ -289,7 +287,7 @@ def test_errors_of_the_target_follow_the_rule(tmp_path):
     frame.assign(flux_err=np.nan).to_csv(tmp_path / "data.csv", index=False)
     for rule in ("median", "drop"):
         refused = run(f"{command} absent={rule}", folder=tmp_path, code=1).stderr
-        assert "no number in column 'flux' has an error that can be used" in refused
+        assert "no number in column 'flux' has a usable error" in refused
 
 
 @pytest.mark.parametrize(
@@ -340,7 +338,7 @@ def test_noise_that_hides_everything_ends_with_3(tmp_path):
 @pytest.mark.parametrize(
     ("words", "command", "sentence"),
     [
-        ("", "predict m.wideberth data.csv --scores", "--scores are of classes"),
+        ("", "predict m.wideberth data.csv --scores", "--scores is for classes"),
         ("", "predict m.wideberth data.csv --coverage 0.5", "--coverage is for interv"),
         ("", "certify m.wideberth data.csv", "wideberth predict writes how far noise"),
         (

@@ -135,7 +135,7 @@ def test_new_categories_are_named_and_count_as_none(folder):
     write("new.csv", folder)
     done = run("predict m.wideberth new.csv --scores")
     count = int((folder["site"] == "Bergen").sum())
-    assert f"new.csv: column 'site' of {count} rows holds 'Bergen'" in done.stderr
+    assert f"new.csv: column 'site' holds 'Bergen' in {count} rows" in done.stderr
     model = load_model("m.wideberth")
     encoded = np.array(
         [*weights(fit("lab.csv --one-hot site kit --drop day w --radius 0.1")).values()]
@@ -225,7 +225,7 @@ MISTAKES = {
     "fit lab.csv --target state --noise few.csv --one-hot auto --read dates=day":
         "wideberth: few.csv has no scale for",
     "fit bad.csv --target state --errors auto":
-        "wideberth: bad.csv: some values have no error that can be used: 'mass_err': 75",
+        "wideberth: bad.csv: some values have no usable error: 'mass_err': 75",
     "fit twice.csv --target state --errors auto":
         "'mass_err' may be the error of any column called 'mass'; give these columns",
 }  # fmt: skip

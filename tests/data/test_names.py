@@ -41,7 +41,7 @@ def test_few_bytes_cannot_ask_for_millions_of_names(wide):
     np.testing.assert_array_equal(
         reader.read(wanted).X.toarray(), [[1, 0, 2], [3, 0, 0], [0, 0, 0]]
     )
-    with pytest.raises(ValueError, match="features up to number 2147483647; vectors"):
+    with pytest.raises(ValueError, match="features up to number 2147483647; a vector"):
         open_data(wide, memory="8GB")
 
 

@@ -12,7 +12,7 @@ from wideberth.data import DataError, open_data
 
 ROWS = "1,0.5,{},-1\n2,0.25,{},-1\n4,0.5,{},1\n3,0.75,{},1\n"
 X, Y = np.array([[1, 0.5], [2, 0.25], [4, 0.5], [3, 0.75]]), [-1, -1, 1, 1]
-SENTENCE = "data.csv gives '#3' no name in its header; it is left out."
+SENTENCE = "data.csv: '#3' has no name in the header and is left out."
 
 
 @pytest.fixture

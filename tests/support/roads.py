@@ -270,7 +270,7 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     (lambda r, c: r.form.startswith("Dask") and c.errors == "lopsided", "Dask"),
     (lambda r, c: r.form in FOREIGN and r.trainer in ESTIMATORS and c.errors is not None, "another library"),
     (lambda r, c: r.form in FOREIGN and r.trainer != "path" and c.errors == "lopsided", "another library"),
-    (lambda r, c: "line, LIBSVM" in r.trainer and c.errors is not None, "fits no column"),
+    (lambda r, c: "line, LIBSVM" in r.trainer and c.errors is not None, "matches no column"),
     (lambda r, c: r.form in FOREIGN and r.trainer == "kernel machine in a pipeline", "in memory"),
     (lambda r, c: r.curved and r.form in FOREIGN and c.errors is not None, "another library"),
     (lambda r, c: r.curved and ("CSR" in r.form or r.form == "LIBSVM"), "dense"),

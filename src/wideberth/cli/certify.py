@@ -31,7 +31,7 @@ def run(options: CertifyOptions) -> int:
     if model.predicts_numbers:
         within = "an interval about" if model.measured else "how far noise moves"
         raise UserError(
-            f"{options.model} predicts numbers, which have no class to lose: wideberth "
+            f"{options.model} predicts numbers, and certify is for classes; wideberth "
             f"predict writes {within} every prediction (low, high)."
         )
     target = options.target or model.target
@@ -40,8 +40,8 @@ def run(options: CertifyOptions) -> int:
     for name, given in (radii | {"--at": options.at}).items():
         if given and model.gives_verdicts:
             raise UserError(
-                f"{name} is about radii, and {options.model} gives verdicts, which go "
-                "by the chance of the other side; choose it with --confidence."
+                f"{name} is for certified radii, and {options.model} gives verdicts "
+                "instead; leave it out. --confidence says how sure they must be."
             )
     summary: dict = {
         "rows": 0,
@@ -174,8 +174,8 @@ class _Tally:
         if radius is None and not self.radii and not options.at:
             raise UserError(
                 f"{options.model} was trained with a radius for each row, and "
-                f"{options.data} does not hold those of its rows; name the column that "
-                "does with --radius-column, or give radii to certify at with --at."
+                f"{options.data} has no column of radii; name one with "
+                "--radius-column, or give radii with --at."
             )
         one = np.nan if radius is None else radius
         judged = own[0] if own else np.broadcast_to(one, len(correct))
@@ -237,13 +237,15 @@ class _Tally:
 
 
 def _in_words(summary: dict) -> str:
-    lines = [f"{summary['certified']} of {counted(summary['rows'], 'row')} certified"]
+    n = summary["certified"]
+    has = agree(n, "has a certified radius", "have certified radii")
+    lines = [f"{n} of {counted(summary['rows'], 'row')} {has}"]
     if summary["accuracy"] is not None:
         about = f"of {counted(summary['labelled'], 'row')} with a class"
         lines.append(f"accuracy   {percent(summary['accuracy'])} {about}")
     if summary["certified_accuracy"] is not None:
         if summary["radius"] is not None:
-            told = f"the radius trained with, {summary['radius']:.4g}"
+            told = f"the training radius, {summary['radius']:.4g}"
         else:
             factor, column = summary["radius_factor"], summary["radius_column"]
             times = "" if factor == 1 else f"{factor:g} times "
@@ -251,11 +253,12 @@ def _in_words(summary: dict) -> str:
             told = f"{times}the radius of each row, in the column {column} "
             told += f"({low:.4g} to {high:.4g})"
         share = percent(summary["certified_accuracy"])
-        lines.append(f"certified  {share} at {told}")
+        lines.append(f"certified  {share} right at {told}")
     elif summary["curve"] is not None:
         curve = summary["curve"]
         points = zip(curve["radius"], curve["certified_accuracy"], strict=True)
         lines += [
-            f"certified  {percent(share)} at the radius {r:.4g}" for r, share in points
+            f"certified  {percent(share)} right at radius {r:.4g}"
+            for r, share in points
         ]
     return "\n".join(lines)

@@ -248,7 +248,7 @@ def _refuse_empty(rows: PreparedRows) -> None:
         raise UserError(
             f"column {quoted(name)} has so few values that a fold of the "
             f"cross-validation has none; leave it out with --drop {quoted(name)}, "
-            "or do without the folds, --folds 0."
+            "or add --folds 0."
         )
 
 

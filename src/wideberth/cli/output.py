@@ -44,9 +44,7 @@ def check_free(paths: Iterable[str | None], force: bool) -> None:
     given = [path for path in paths if path is not None]
     real = [path if path == "-" else os.path.realpath(path) for path in given]
     if len(set(real)) < len(real):
-        raise UserError(
-            "two results would go to the same place; name one of them anew."
-        )
+        raise UserError("two outputs have the same name; rename one of them.")
     for path in given:
         if path == "-" or _is_special(path):
             continue

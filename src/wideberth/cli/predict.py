@@ -64,7 +64,7 @@ def _in_words(summary: dict) -> str:
     if (share := summary["coverage"]) is not None:
         told.append(f"low and high enclose {100 * share:g} % of the numbers")
     elif (radius := summary["radius"]) is not None:
-        told.append(f"low and high: what noise of radius {radius:g} can make of them")
+        told.append(f"low and high bound them under noise of radius {radius:g}")
     return "; ".join(told)
 
 
@@ -73,7 +73,7 @@ def _refuse_other_answers(model: Model, options: PredictOptions) -> None:
     numbers = model.predicts_numbers
     if options.scores and numbers:
         raise UserError(
-            f"--scores are of classes, and {options.model} predicts numbers; leave it "
+            f"--scores is for classes, and {options.model} predicts numbers; leave it "
             "out."
         )
     if options.coverage is not None and not (numbers and model.measured):
@@ -100,9 +100,9 @@ class _Ends:
             if options.coverage is None and self.coverage * (n + 1) > n:
                 self.coverage = None
                 output.warn(
-                    f"{options.model} was trained on too few rows, {n}, for intervals "
-                    f"that hold {100 * _COVERAGE:g} % of the numbers; --coverage asks "
-                    f"for fewer, at most {math.floor(1e4 * n / (n + 1)) / 1e4}."
+                    f"{options.model} was trained on too few rows ({n}) for intervals "
+                    f"that hold {100 * _COVERAGE:g} % of the numbers; give --coverage "
+                    f"of at most {math.floor(1e4 * n / (n + 1)) / 1e4}."
                 )
 
     def add(self, applied: Applied) -> None:
@@ -280,8 +280,8 @@ def _has_errors(model: Model, options: ApplyOptions, source: Reader) -> bool:
     known = {*model.errors.names} <= {*source.names}
     if not known:
         output.warn(
-            f"{options.data} has no errors ({listed(model.errors.names, 3)}), so there "
-            "is no range beside the predictions; --errors says where they are."
+            f"{options.data} has no errors ({listed(model.errors.names, 3)}), so the "
+            "predictions have no range; if they have other names, add --errors."
         )
     return known
 
@@ -313,8 +313,8 @@ def _applied(
     X = model.columns.encode(table, gaps=model.measured, dense=dense)
     if model.curved and sp.issparse(X):
         raise UserError(
-            f"{options.model} goes by distances between rows, and those of "
-            f"{options.data} are sparse; give a table with all its cells."
+            f"{options.model} needs distances between rows, and {options.data} is "
+            "sparse; give a table with all its cells."
         )
     usable = np.ones(table.n, dtype=bool)
     if not model.fills_gaps:
@@ -387,8 +387,8 @@ class _Unanswered:
         for name, counts in self.unseen.items():
             values = [value for value, _ in counts.most_common()]
             output.warn(
-                f"{where}: column {quoted(name)} of {counted(counts.total(), 'row')} "
-                f"holds {listed(values, 3)}, which the model has not met in training; "
-                f"{agree(len(values), 'it counts', 'they count')} as none of its "
-                "categories."
+                f"{where}: column {quoted(name)} holds {listed(values, 3)} in "
+                f"{counted(counts.total(), 'row')}, which the model has not met in "
+                f"training; {agree(len(values), 'it counts', 'they count')} as none of "
+                "its categories."
             )

@@ -83,7 +83,7 @@ class Columns:
             categories[name] = tuple(levels)
         numeric, dates = tuple(table.names), options.read.dates
         if absent := [name for name in options.log if name not in numeric]:
-            raise UserError(f"--log {absent[0]}: that column holds no numbers.")
+            raise UserError(f"--log {absent[0]}: this is not a feature; leave it out.")
         limits = {name: _ends(table, name) for name in table.bounds}
         columns = cls(numeric, categories, dates, options.log, limits)
         check_names(columns.features, "with --one-hot it")
@@ -295,7 +295,9 @@ def training_rows(table: Table, options: FitOptions) -> PreparedRows:
     _refuse_logarithms(table, columns)
     texts, labelled = table.texts[target], ~_lacking(table, target)
     if not labelled.any():
-        raise UserError(f"the target column {quoted(target)} is empty in every row.")
+        raise UserError(
+            f"the target column {quoted(target)} is empty in every row; name another."
+        )
     found = read_target(set(texts[labelled].tolist()), int(labelled.sum()), options)
     holes = feature_holes(table, columns)
     if missing == "error" and holes:
@@ -373,7 +375,7 @@ def _refuse_logarithms(table: Table, columns: Columns) -> None:
                 f"{counted(bad.size, 'value')} in column {quoted(name)} "
                 f"{agree(bad.size, 'is', 'are')} ≤ 0 and "
                 f"{agree(bad.size, 'has', 'have')} no logarithm ({rows}{more}); leave "
-                f"the column out of --log, or mend {agree(bad.size, 'it', 'them')}."
+                f"the column out of --log, or correct {agree(bad.size, 'it', 'them')}."
             )
 
 
@@ -388,11 +390,11 @@ def _many_dropped(
     more = f" and {len(most) - 5} more columns" if len(most) > 5 else ""
     model = ""
     if options.learns:
-        model = "--model measured learns from the values there are, "
+        model = "--model measured learns from the other values, "
     return UserError(
         f"{dropped} of {counted(n, 'row')} lack values and would be left out: {shown}"
         f"{more}. --missing median fills numbers in, {model}--drop leaves a column "
-        "out, and --missing drop leaves the rows out all the same."
+        "out, and --missing drop leaves the rows out anyway."
     )
 
 
@@ -484,9 +486,9 @@ def read_target(texts: Collection[str], n: int, options: FitOptions) -> TargetVa
     if options.numbers or (options.task is None and _is_measured(known, strange, n)):
         if strange and looks_like_number(strange[0]):
             raise UserError(
-                f"the target column {quoted(target)} holds {quoted(strange[0])}, which "
-                "may be one number or another; say --read decimal=, or decimal=. for "
-                "its decimal sign."
+                f"the target column {quoted(target)} holds {quoted(strange[0])}, whose "
+                "comma may be a decimal comma or separate thousands; give --read "
+                "decimal=, or decimal=."
             )
         if not known:
             raise UserError(
@@ -497,8 +499,8 @@ def read_target(texts: Collection[str], n: int, options: FitOptions) -> TargetVa
             raise UserError(
                 f"the target column {quoted(target)} holds {kind} beside "
                 f"{listed(strange, 3)}; add --read na={strange[0]} if that means a "
-                "missing value, or leave such rows out of the file. --task classify "
-                "takes all of them for classes."
+                "missing value, or remove such rows from the file. --task classify "
+                "reads all of them as classes."
             )
         if k < 2:
             raise UserError(
@@ -509,8 +511,8 @@ def read_target(texts: Collection[str], n: int, options: FitOptions) -> TargetVa
             return TargetValues(True, values, "--task says so")
         if whole and not many and k == n == max(known) - min(known) + 1:
             raise UserError(
-                f"the target column {quoted(target)} numbers the rows, and is nothing "
-                "to predict; name another --target, or say --task regress."
+                f"the target column {quoted(target)} only numbers the rows; name "
+                "another --target, or add --task regress to predict it."
             )
         unsure = "; if they are classes: --task classify" if whole else ""
         return TargetValues(True, values, f"{target} holds {kind}{unsure}")

@@ -169,7 +169,7 @@ def _fit_curved(
     """The same behind a kernel, whose machines choose C, γ and radius themselves."""
     if sp.issparse(data.X):
         raise UserError(
-            "--kernel goes by distances between rows, and these are sparse. Leave it "
+            "--kernel needs distances between rows, and these are sparse. Leave it "
             "out, or give a table with all its cells (CSV, Parquet)."
         )
     radius = data.radius
@@ -365,7 +365,7 @@ def folds_to_choose(
     splitter = folds_of(options, y, options.folds or FOLDS)
     if splitter is None:
         raise UserError(
-            "choosing by cross-validation needs at least two rows, of every class."
+            "choosing by cross-validation needs at least two rows of every class."
         )
     return splitter
 

@@ -165,16 +165,15 @@ def find_error_columns(
     unused -= {*of_target}
     if not found:
         raise UserError(
-            f"--errors {pattern} fits no column of {options.data}; its columns are "
+            f"--errors {pattern} matches no column of {options.data}; its columns are "
             f"{listed(names, 12)}. Give suffix:_err, prefix:e_ or infix:_err."
         )
     made = replace(made, columns=found)
     if made.lopsided and given.shape != "box" and not options.measured:
         pair = next(own for own in found.values() if len(own) == 2)
         raise UserError(
-            f"{quoted(pair[0])} and {quoted(pair[1])} are lower and upper errors, "
-            "and ellipsoids take one error for each value; write --errors "
-            f"{pattern} box."
+            f"{quoted(pair[0])} and {quoted(pair[1])} are lower and upper errors of "
+            f"one value, and only boxes can have both; write --errors {pattern} box."
         )
     return made, tuple(unused), of_target
 
@@ -187,7 +186,7 @@ def _refuse_repeated(pattern: str, names: Sequence[str]) -> None:
     for name in [name for name in repeated if name in found]:
         raise UserError(
             f"{listed(found[name])} may be the error of any column called "
-            f"{quoted(name)}; give these columns names of their own."
+            f"{quoted(name)}; give these columns different names."
         )
 
 
@@ -214,7 +213,7 @@ def errors_to_apply(
     if absent := [name for name in own if name not in found]:
         raise UserError(
             f"--errors {options.errors} finds no errors of {listed(absent)} in "
-            f"{options.data}, which the model was trained with."
+            f"{options.data}; the model was trained with them, so add them."
         )
     return replace(trained, columns={name: found[name] for name in own})
 
@@ -240,9 +239,9 @@ def columns_by_name(pattern: str, names: Sequence[str]) -> dict[str, list[str]]:
         found = error_columns(names, pattern)
     except ValueError:
         raise UserError(
-            f"--errors {pattern} names no columns. Errors stand in columns beside the "
-            "values: give auto, suffix:_err, prefix:e_, infix:_err, or two marks of "
-            "lower and upper errors (suffix:_error_min,_error_max)."
+            f"--errors {pattern} names no columns. Errors must be in columns of the "
+            "same table: give auto, suffix:_err, prefix:e_, infix:_err, or two marks "
+            "for lower and upper errors (suffix:_error_min,_error_max)."
         ) from None
     return {k: [v] if isinstance(v, str) else list(v) for k, v in found.items()}
 
@@ -289,9 +288,9 @@ def _refuse_bad_errors(errors: ErrorColumns, table: Table, rows: PreparedRows) -
     if told:
         shown = "; ".join(told[:6]) + ("; …" if len(told) > 6 else "")
         raise UserError(
-            f"some values have no error that can be used: {shown}. Say what is meant "
-            "by all of them: write absent=exact, absent=median or absent=share:0.05 "
-            "after the place of --errors, or absent=drop to leave such rows out."
+            f"some values have no usable error: {shown}. Choose one rule for all of "
+            "them and add it to --errors: absent=exact, absent=median, "
+            "absent=share:0.05, or absent=drop to leave such rows out."
         )
 
 
@@ -316,7 +315,10 @@ def training_cells(
         cells = tuple(side[~lacking] for side in cells)
         middle, rows = middle[~lacking], rows.without(lacking)
         if lacking.all():
-            raise UserError("no row is left with errors that can be used; mend them.")
+            raise UserError(
+                "no row has usable errors in all columns; choose another absent= for "
+                "--errors, or correct them."
+            )
     for j, name in enumerate(columns.features):
         there = ~np.isnan(middle[:, j]) & ~np.isnan(rows.X[:, j])
         if there.any():
@@ -324,7 +326,7 @@ def training_cells(
         elif errors.missing == "median":
             raise UserError(
                 f"no value in column {quoted(name)} has an error, so there is no "
-                "median of them; choose another absent= behind --errors, or --drop "
+                "median of them; choose another absent= for --errors, or --drop "
                 f"{listed(own[name])}: its values then count as exact."
             )
     errors = replace(
@@ -335,8 +337,8 @@ def training_cells(
     X, cells = columns.take_logs(rows.X, cells, errors.shape == "box")
     if not np.isfinite(cells).all():
         raise UserError(
-            "a tolerance in a column of --log is as large as its value, so that its "
-            "logarithm has no lower end; leave that column out of --log."
+            "an error in a column of --log is as large as its value or larger, so the "
+            "logarithm has no lower limit; leave that column out of --log."
         )
     final = np.where(np.isnan(X), np.nan, errors.standard(cells))
     facts = {
@@ -356,14 +358,14 @@ _SCALED: dict[str, Any] = {"l2": np.asarray, "linf": Box, "l1": CrossPolytope}
 #: What is said of it.
 _TOGETHER = {
     "l2": "",
-    "linf": ", which all features may reach at once",
-    "l1": ", which all features share",
+    "linf": ", each feature up to the radius",
+    "l1": ", summed over the features",
 }
 #: What a radius means, by the shape of the noise.
 _ABOUT = {
     "l2": "the Euclidean distance in the units of the data",
-    "linf": "by which every feature may be off, in the units of the data",
-    "l1": "the sum of absolute errors, in the units of the data",
+    "linf": "the largest error of a feature, in the units of the data",
+    "l1": "the sum of the absolute errors, in the units of the data",
 }
 #: How surely a radius covers the noise, where one is asked for that does.
 _CONFIDENCE = 0.95
@@ -527,8 +529,9 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
     names = list(map(str, table.texts["1"][first:])) if named else columns.numeric
     if len(scales) != len(names):
         raise FileError(
-            f"{source.name} holds {len(scales)} scales for {len(names)} features; give "
-            "one for each, or a table of name and scale."
+            f"{source.name} holds {counted(len(scales), 'scale')} for "
+            f"{counted(len(names), 'feature')}; give one for each, or a table of name "
+            "and scale."
         )
     given = dict(zip(names, scales, strict=True))
     if strange := given.keys() - {*columns.features, *columns.categories}:
@@ -560,7 +563,7 @@ def averaged(
             raise UserError(
                 f"{table.where(int(rows.kept[members[0]]))}: measurements of "
                 f"{quoted(ids[members[0]])} in column {quoted(column)} have different "
-                "classes; replicates are of one sample."
+                "classes; all measurements of a sample must have the same."
             )
     X = rows.X.toarray() if sp.issparse(rows.X) else rows.X
     readings = [X[members] for members in groups]
@@ -573,7 +576,7 @@ def averaged(
     scales, radius = noise_from_replicates(readings, options.confidence or _CONFIDENCE)
     scales[len(rows.columns.numeric) :] = 0
     if not scales.any():
-        raise UserError("all replicates agree exactly; there is no noise to learn.")
+        raise UserError("all replicates agree exactly; leave out --replicates.")
     facts = {
         "samples": len(groups),
         "samples_measured_once": len(readings) - len(repeated),
@@ -581,9 +584,9 @@ def averaged(
         "noise_scales": dict(zip(rows.columns.features, scales.tolist(), strict=True)),
     }
     story = (
-        f"from {len(ids)} measurements of {len(groups)} samples, between their mean "
-        f"and a further single reading ({_promise(options)}), in units of the noise "
-        "found in each feature"
+        f"from {len(ids)} measurements of {len(groups)} samples: how far one further "
+        f"measurement may lie from the mean of a sample ({_promise(options)}), in "
+        "units of the noise found in each feature"
     )
     first = np.array([members[0] for members in groups])
     means = np.array([group.mean(axis=0) for group in readings])
@@ -615,15 +618,14 @@ def _target_errors(
     rule = errors.missing
     if bad.size and rule is None:
         raise UserError(
-            f"the target has no error that can be used in {counted(bad.size, 'row')} "
-            f"({table.where(int(rows.kept[bad[0]]))} is the first); say what is meant "
-            "behind --errors: absent=exact, absent=median, absent=share:0.05 or "
-            "absent=drop."
+            f"the target has no usable error in {counted(bad.size, 'row')} (first: "
+            f"{table.where(int(rows.kept[bad[0]]))}); add a rule to --errors: "
+            "absent=exact, absent=median, absent=share:0.05 or absent=drop."
         )
     if rule in ("median", "drop") and bad.size == len(found):
         raise UserError(
-            f"no number in column {quoted(target)} has an error that can be used; mend "
-            "them, or choose absent=exact or absent=share:0.05 behind --errors."
+            f"no number in column {quoted(target)} has a usable error; correct them, "
+            "or add absent=exact or absent=share:0.05 to --errors."
         )
     if rule in (None, "drop"):
         return found
@@ -640,7 +642,10 @@ def of_population(
     if rows.y_err is not None:
         rows = rows.without(np.isnan(rows.y_err))
     if not isinstance(rows.X, np.ndarray):
-        raise UserError("sparse data has no gaps; leave out --model measured.")
+        raise UserError(
+            "--model measured needs a table with all its cells, not sparse data; leave "
+            "it out."
+        )
     facts: dict = {"errors": None, "exact": [], "errors_filled_in": 0}
     known = "the values alone, which count as exact"
     if errors is not None:
@@ -648,16 +653,16 @@ def of_population(
         rows = replace(rows, errors=(errors.standard(cells),))
         where, exact = tell_columns(errors, facts["exact"])
         known = f"the values and their standard errors, in {where}{exact}"
-    learned = f"true values, learned from {known}"
+    learned = f"the true values, learned from {known}"
     facts |= {"shape": "ellipsoid"}
     if rows.numbers:
-        about = "" if rows.y_err is None else "; the target has errors, too"
+        about = "" if rows.y_err is None else "; the target has errors too"
         return rows, Uncertainty(0.0, "l2", f"{learned}{about}", facts, errors=errors)
     radius, unit, factors = one_radius(options, Posteriors.default_radius)
     size = "in units of" if unit else f"{radius:g} times"
     story = f"{size} the posterior standard deviation of {learned}"
     if not (unit or radius):
-        story = f"none beside the doubt about {learned}"
+        story = f"none beyond the uncertainty of {learned}"
     facts |= {"unit": "in posterior standard deviations"}
     return rows, Uncertainty(radius, "l2", story, facts, unit, factors, errors)
 

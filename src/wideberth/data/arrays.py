@@ -76,7 +76,7 @@ class MatrixReader(Reader):
         """Columns beside the matrix are no features; further arrays are left out."""
         if request.dates:
             raise DataError(
-                f"{self.name} holds numbers alone; dates are read of CSV, Parquet and "
+                f"{self.name} holds only numbers; dates are read from CSV, Parquet and "
                 "Arrow tables."
             )
         asked = {*request.texts, *request.numbers, *request.dropped}
@@ -85,13 +85,13 @@ class MatrixReader(Reader):
         for name in plan.texts:
             if name not in self.columns:
                 raise DataError(
-                    f"{self.name}: {quoted(name)} is a feature, and those hold "
-                    "numbers; it must be an array or a column of its own to be a class."
+                    f"{self.name}: {quoted(name)} is a feature and cannot be a class; "
+                    "store classes in a file or a column of their own."
                 )
         for name in self.columns:
             if name in plan.features:
                 raise DataError(
-                    f"{self.name}: {quoted(name)} is no column of X; features must be."
+                    f"{self.name}: {quoted(name)} is not in X; features must be."
                 )
         return plan
 
@@ -280,9 +280,9 @@ class LibsvmReader(MatrixReader):
         highest = int(indices.max(initial=lowest))
         if memory is not None and _FEATURE_BYTES * highest > memory:
             raise DataError(
-                f"{self.name} has features up to number {highest}; vectors as long "
-                f"do not fit into {memory} bytes. Raise memory, or number the features "
-                "anew."
+                f"{self.name} has features up to number {highest}; a vector of that "
+                f"length does not fit into {memory} bytes. Raise memory, or renumber "
+                "the features."
             )
         self._gaps = memory is None and highest >= _FEW
         self.indices = indices if self._gaps else np.arange(lowest, highest + 1)
@@ -310,7 +310,7 @@ class LibsvmReader(MatrixReader):
         if stop - start > d:
             raise DataError(
                 f"{self.name} has features up to number {stop - 1}, and the model "
-                f"knows {d}; leave the others out."
+                f"has {d}; remove the others."
             )
         return tuple(f"x{k}" for k in range(start, start + d))
 

@@ -100,9 +100,8 @@ class DelimitedReader(Reader):
                 layouts.append(_begin(file, kind, form)[0])
             if layouts[-1] != layouts[0]:
                 raise DataError(
-                    f"{file.name} has other columns, or another sign between them, "
-                    f"than {self.files[0].name}; files of one table must have the same "
-                    "first line."
+                    f"{file.name} and {self.files[0].name} have different first lines; "
+                    "files of one table must have the same columns and delimiter."
                 )
         self.layout, given = layouts[0], layouts[0].names
         names = _distinct(given)
@@ -118,8 +117,9 @@ class DelimitedReader(Reader):
             self.unnamed = tuple(n for k, n in numbered if n == f"{_UNNAMED}{k}")
             if self.unnamed:
                 self.remarks.append(
-                    f"{self.name} gives {listed(self.unnamed)} no name in its header; "
-                    f"{agree(len(self.unnamed), 'it is', 'they are')} left out."
+                    f"{self.name}: {listed(self.unnamed)} "
+                    f"{agree(len(self.unnamed), 'has', 'have')} no name in the header "
+                    f"and {agree(len(self.unnamed), 'is', 'are')} left out."
                 )
         delimiter = self.layout.delimiter
         self.details = {"delimiter": _SIGNS.get(delimiter, delimiter)}
@@ -213,8 +213,8 @@ class DelimitedReader(Reader):
             if len(row) != width:
                 raise DataError(
                     f"{file.name}, row {number} (line {line}) has {len(row)} cells "
-                    f"where the first line has {width}; mend it, or say which sign "
-                    "stands between the cells with --read delimiter=;."
+                    f"where the first line has {width}; correct it, or give the sign "
+                    "between the cells with --read delimiter=;."
                 )
             for name, k in texts.items():
                 if _UNDECODED.search(row[k]):
@@ -459,15 +459,15 @@ class Cells:
         comma = comma or (grouped if self.form.decimal == "," else None)
         if comma and point:
             raise DataError(
-                f"{self.where}: {point} but {comma}; use one decimal sign throughout, "
-                "and no separators of thousands."
+                f"{self.where}: {point} but {comma}; use one decimal sign in the "
+                "whole file, and no thousands separators."
             )
         if grouped and not comma:
             raise DataError(
-                f"{self.where}, {grouped}, which may mean "
-                f"{grouped.text.replace(',', '.')} or {grouped.text.replace(',', '')}; "
-                "say --read decimal=, for the first, or take the commas out for the "
-                "second."
+                f"{self.where}, {grouped}. If that means "
+                f"{grouped.text.replace(',', '.')}, add --read decimal=, and if it "
+                f"means {grouped.text.replace(',', '')}, remove the commas from the "
+                "file."
             )
         return "," if comma or self.form.decimal == "," else "."
 
@@ -486,8 +486,8 @@ class Cells:
         for cell in self.troubles.values():
             if _THOUSANDS.fullmatch(_plain(cell.text)):
                 return (
-                    f"{self.where}, {cell}, which has separators of thousands; take "
-                    "them out of the file."
+                    f"{self.where}, {cell}, which has thousands separators; remove "
+                    "them from the file."
                 )
         first = {name: cell for name, cell in self.troubles.items() if cell.row == 1}
         wrong = [name for name in self.columns if name in self.troubles]
@@ -496,9 +496,9 @@ class Cells:
             above = f"{self.where}: line {cell.line} holds text ({quoted(cell.text)})"
             if not self.form.header:
                 return (
-                    f"{above} where --read header=no says that the data begins; leave "
-                    "that out if these are names, or turn categories into columns of "
-                    "0 and 1 with --one-hot auto."
+                    f"{above}, and --read header=no says that it is data. Leave that "
+                    "out if the line holds column names, or turn categories into "
+                    "columns of 0 and 1 with --one-hot auto."
                 )
             if not texts:
                 return (
@@ -512,8 +512,8 @@ class Cells:
             return f"{self.where}: {no_numbers(texts, dates, example)}"
         cell = min(self.troubles.values(), key=lambda cell: cell.row)
         return (
-            f"{self.where}, {cell}, which is not a finite number; mend it, or if it "
-            f"stands for a missing value add --read na={quoted(cell.text)}."
+            f"{self.where}, {cell}, which is not a finite number; correct it, or if it "
+            f"means a missing value, add --read na={quoted(cell.text)}."
         )
 
 
@@ -581,13 +581,13 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Layout, Iterator[_Row]
             break
     if any("\0" in line for line in head):
         raise DataError(
-            f"{file.name} is not a table of text; say what it is with --read format=…."
+            f"{file.name} is not a text table; give its format with --read format=…."
         )
     # Lines above the first one that is no comment; none where all look like comments.
     top = next((k for k, line in enumerate(head) if not _is_comment(line)), 0)
     delimiter = form.delimiter or ("\t" if kind == "tsv" else _delimiter(head[top:]))
     if not delimiter.isascii():
-        raise DataError(f"--read delimiter={delimiter} is no ASCII character.")
+        raise DataError(f"--read delimiter={delimiter} must be an ASCII character.")
     headed = form.header
     while top:  # a line that fits the rows below it is a row, or names the columns
         line = _fitting(head[top - 1], head[top:], delimiter, headed)
@@ -663,8 +663,8 @@ def _opened(file: File, form: Format) -> io.TextIOWrapper:
     except LookupError:
         stream.close()
         raise DataError(
-            f"--read encoding={encoding} is not known; utf-8, utf-16, latin-1 and "
-            "cp1252 are common."
+            f"--read encoding={encoding} is not known; common ones are utf-8, "
+            "utf-16, latin-1 and cp1252."
         ) from None
 
 
@@ -717,7 +717,7 @@ def _names(line: int, cells: list[str], where: str) -> list[str]:
     if all(map(looks_like_number, names)):
         raise DataError(
             f"{where}: line {line} holds only numbers where the names of the columns "
-            "should be; give them names, or say --read header=no and name columns by "
+            "should be; add such a line, or add --read header=no and give columns by "
             "number, such as --target 1."
         )
     return [name or f"{_UNNAMED}{k}" for k, name in enumerate(names, 1)]
@@ -737,6 +737,6 @@ def _distinct(names: list[str]) -> list[str]:
 
 def _not_utf8(place: str) -> DataError:
     return DataError(
-        f"{place} is not UTF-8 text; say what it is, for example with --read "
+        f"{place} is not UTF-8 text; give its encoding, for example --read "
         "encoding=latin-1."
     )

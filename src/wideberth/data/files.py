@@ -166,8 +166,8 @@ def kind_of(path: str | os.PathLike) -> str:
     kind = _ENDINGS.get(suffixes[-1] if suffixes else "")
     if kind is None:
         raise DataError(
-            f"{path}: cannot tell the format from this name; known are the endings "
-            f"{', '.join(_ENDINGS)}. On the command line say which it is with --read "
+            f"{path}: the name does not tell the format; known endings are "
+            f"{', '.join(_ENDINGS)}. On the command line give it with --read "
             f"format={'|'.join(KINDS)}."
         )
     if kind != "text":
@@ -201,7 +201,7 @@ def lines_of(stream: IO, where: str) -> Iterator:
             if len(line) == _LONGEST_LINE:
                 raise DataError(
                     f"{where}, line {number} has {_LONGEST_LINE} characters or more; "
-                    "it does not seem to be a table of text."
+                    "it does not seem to be a text table."
                 )
             yield line
 
@@ -231,7 +231,7 @@ def explained(name: str, form: str = "") -> Iterator[None]:
         elif isinstance(error, UnicodeError):
             encoding = getattr(error, "encoding", None)
             what = f"is not {encoding} text" if encoding else "cannot be decoded"
-            why = f"{what} ({why}); say what it is, for example with --read "
+            why = f"{what} ({why}); give its encoding, for example --read "
             why += "encoding=latin-1"
         elif isinstance(error, OSError):
             why = f"cannot be read: {error.strerror or why}"
@@ -300,7 +300,7 @@ def room(memory) -> int:
     enough = math.ceil(1.25 * held / 10**7) * 10
     raise DataError(
         f"memory={memory!r} is {much} the {held / 1e6:.0f} MB that this process holds "
-        f"already; give at least {enough}MB, or read the data in a process of its own."
+        f"already; give at least {enough}MB, or read the data in a new process."
     )
 
 
@@ -311,7 +311,7 @@ def check_room(size: int, where: str) -> None:
         raise DataError(
             f"{where} holds a table of at least {size / 1e9:.1f} GB, more than the "
             f"{limit / 1e9:.1f} GB of memory that this machine has; wideberth fit "
-            "--memory reads numbers in pieces."
+            "--memory reads it in pieces."
         )
 
 

@@ -344,8 +344,8 @@ def open_reader(path, form: Format, limit=None, pieces: bool = False) -> Reader:
         )
     if file.is_folder and kind in ("libsvm", "npy"):
         raise DataError(
-            f"{path} is a folder of {kind} files; folders are read of Parquet, Arrow, "
-            "CSV and TSV files. Name one of them."
+            f"{path} is a folder of {kind} files; only folders of Parquet, Arrow, CSV "
+            "and TSV files are read. Name one file."
         )
     with explained(file.name):
         if kind in ("csv", "tsv"):

@@ -492,7 +492,7 @@ class TableSource(Source):
             if not (cells := table.numbers[name]).all():
                 raise DataError(
                     f"{table.origin}, {table.where(int(np.argmin(cells != 0)))}: the "
-                    f"error in column {quoted(name)} is 0; write absent=exact behind "
+                    f"error in column {quoted(name)} is 0; add absent=exact to "
                     "--errors if such values are exact."
                 )
 

@@ -246,7 +246,7 @@ def _refuse_infinite(table: Table, where: str) -> None:
         if places.size:
             raise DataError(
                 f"{where}, {table.where(int(places[0]))}, column {quoted(name)} is "
-                "infinite; mend it, or leave it empty if it is missing."
+                "infinite; correct it, or leave it empty if it is missing."
             )
 
 
@@ -274,8 +274,8 @@ def gap_codes(table: Table, reader: Reader) -> list[str]:
         remedy = "write null or NaN in its place"
     return [
         f"{reader.name}: column {quoted(name)} holds {code:g} in "
-        f"{counted(count, 'row')}, far from all other values; if it stands for a "
-        f"missing value {remedy}."
+        f"{counted(count, 'row')}, far from all other values; if it means a "
+        f"missing value, {remedy}."
         for name, code, count in found
     ]
 
@@ -286,8 +286,8 @@ def check_names(names: Iterable[str], where: str) -> None:
     for name in names:
         if name in seen:
             raise DataError(
-                f"{where} has more than one column called {quoted(name)}; give each a "
-                "name of its own."
+                f"{where} has more than one column called {quoted(name)}; give each "
+                "another name."
             )
         seen.add(name)
 
