@@ -20,6 +20,8 @@ from wideberth.problem.statement import Statement
 from wideberth.solvers.base import Control
 from wideberth.solvers.newton import Newton
 from wideberth.solvers.paths import Sequence
+from wideberth.solvers.small import Small
+from wideberth.solvers.starts import Predictor
 
 TOL = 1e-6
 
@@ -259,6 +261,20 @@ def test_what_a_point_decides_for_the_next_is_never_wrong(intercept, region):
 
 
 # -- ends, answers, errors ---------------------------------------------------------
+
+
+def test_slacks_foreseen_put_nearly_all_rows_on_their_side(cancer, monkeypatch):
+    shares, accept = [], Predictor.accept
+
+    def watched(starts, found, C, foreseen, needed=0):
+        if foreseen is not None:
+            shares.append(np.mean((foreseen > 0) == (found.point.slack > 0)))
+        accept(starts, found, C, foreseen, needed)
+
+    monkeypatch.setattr(Predictor, "accept", watched)
+    path(*cancer, Cs=np.geomspace(0.01, 1, 20), radii=[0.05, 0.06], solver=Small())
+    assert len(shares) > 30
+    assert min(shares) > 0.95
 
 
 def test_a_callback_sees_where_it_is_and_may_stop(cancer):

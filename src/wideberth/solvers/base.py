@@ -223,7 +223,7 @@ class Solver(ABC):
         are the solution before, and the samples that it decides are handed over.
     quick : bool
         Whether small tables are solved in the time of evaluating a few points; then
-        the only prediction is the line through the last two solutions.
+        only slacks are foreseen, which `about` takes.
     """
 
     name: str
@@ -234,6 +234,10 @@ class Solver(ABC):
     def supports(self, problem: Problem) -> str | None:
         """None where the solver takes the problem, else why not and what to use."""
         return None
+
+    def about(self, slack: np.ndarray | None, rows: int) -> Solver:
+        """The solver, if it is `quick`, that begins on so many rows, near `slack`."""
+        return self
 
     @abstractmethod
     def run(

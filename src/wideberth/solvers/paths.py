@@ -164,20 +164,25 @@ class Sequence:
     ) -> Found:
         """Solve at one C, from the solutions before; the null model may be known."""
         passes, start, decided, first = problem.rows.passes.count, None, None, None
+        solver, slack = self.solver, None
         if known is None:
             known = self.starts.known(problem, control.target, C)
-        if known is None:
+        if known is None and solver.quick:
+            slack, rows = self.starts.foresee(problem, C)
+            solver = solver.about(slack, rows)
+        elif known is None:
             start = self.starts.start(problem, control, C)
+            slack = None if start is None else start.point.slack
             decided = self._decide(problem, start, C)
             if decided is not None and not decided.free.any():
                 pair = at_bounds(problem, problem.weights * decided.saturated).pair
                 known = pair if pair.meets(control.target) else None
                 decided = decided if known else None
         if known is None:
-            first = partial(self._solve, start=start, decided=decided)
+            first = partial(self._solve, solver, start=start, decided=decided)
         found = self.units.held(problem, prove(problem, control, known, first))
         outcome = control.judge(found)
-        self.starts.accept(outcome, C, start, control.rows_needed)
+        self.starts.accept(outcome, C, slack, control.rows_needed)
         spent = problem.rows.passes.count - passes
         return self._found(problem, outcome, decided, control, spent)
 
@@ -195,14 +200,15 @@ class Sequence:
 
     def _solve(
         self,
+        solver: Solver,
         problem: Problem,
         control: Control,
         start: WarmStart | None,
         decided: Partition | None,
     ) -> Pair:
         """Solve from what is known of the point."""
-        found = self.solver.solve(problem, control, start=start, decided=decided)
-        if self.solver.predicted:
+        found = solver.solve(problem, control, start=start, decided=decided)
+        if solver.predicted:
             return found
         # Afresh: what was folded on the way has left its rounding in d.
         dual = problem.dual_at(found.dual.alpha, near=found.point.w)

@@ -68,17 +68,22 @@ def begins_with_estimate(problem: Problem) -> bool:
 class Small(Newton):
     """Newton's method by compiled steps; by `Newton` where these prove too little.
 
-    `slack` are slacks to begin with, where they are about known.
+    `slack` are slacks to begin with, where they are about known, and `rows` the size
+    of the first working set.
     """
 
     quick = True
 
-    def __init__(self, slack: np.ndarray | None = None):
-        self.slack = slack
+    def __init__(self, slack: np.ndarray | None = None, rows: int = 0):
+        self.slack, self.rows = slack, rows
+
+    def about(self, slack, rows):
+        """The same from these slacks."""
+        return Small(slack, rows)
 
     def run(self, problem, control, start=None, decided=None):
         """From the slacks of `start`, if there is one."""
-        slack, few = self.slack, 0
+        slack, few = self.slack, self.rows
         if start is not None:
             slack, few = start.point.slack, start.rows
         few = few if isinstance(few, int) else 0
@@ -105,8 +110,8 @@ def solve_small(
     x, alpha, gap = _minimised(problem, control, 0.5 * control.target, slack, few)
     if not np.isfinite(gap):
         return None
-    # A free b that is not unique is the middle of the best ones, whoever solves.
-    b = float(x[-1]) if problem.intercept else None
+    # A free b that is not unique is moved to the middle of the best ones by `prove`.
+    b = None if problem.intercept is None else float(x[-1])
     found = Pair(problem.at(x[:d], b), problem.dual_at(alpha))
     if not found.proves(control.tol):
         return None

@@ -42,6 +42,9 @@ from wideberth.solvers.sampling import (
 #: computed again, a pass for each point. It is a bound on memory, 128 MB.
 _KEPT_MARGINS = 1 << 24
 
+#: A way from the solution before: so many times the way between two points.
+Line = tuple[float, PrimalPoint, PrimalPoint]
+
 
 @dataclass(frozen=True)
 class WarmStart:
@@ -161,15 +164,15 @@ class Predictor:
             self.helper.next_radius()
 
     def accept(
-        self, found: Pair, C: float, start: WarmStart | None, needed: int = 0
+        self, found: Pair, C: float, foreseen: np.ndarray | None, needed: int = 0
     ) -> None:
-        """Take in the solution at C.
+        """Take in the solution at C, and the slacks that it began with.
 
         `needed` is the size of its last working set; 0 where the first one was enough.
         """
-        if start is not None and self.past:
-            slack = start.point.slack, found.point.slack
-            self.rows = needed or rows_enough(*slack, self.rows)
+        if foreseen is not None and self.past:
+            slack = found.point.slack
+            self.rows = needed or rows_enough(foreseen, slack, self.rows)
         self.first, self.bounds = self.first if self.past else (C, found), None
         self.past = [*self.past[-1:], (C, found)]
         fits = (len(self.here) + 1) * found.point.slack.shape[0] <= _KEPT_MARGINS
@@ -212,6 +215,21 @@ class Predictor:
             alpha = np.minimum(C / before * last.dual.alpha, problem.weights)
         return WarmStart(problem, point, alpha, rows=sampling or self.rows)
 
+    def foresee(self, problem: Problem, C: float) -> tuple[np.ndarray | None, int]:
+        """About the slacks at this C, by one line, and the size of a working set.
+
+        For solvers that are `quick`: nothing is evaluated. None and 0 where nothing is
+        known.
+        """
+        if not self.past:
+            points = self._predicted(problem, C)
+            return (points[0].slack, self.rows) if points else (None, 0)
+        slack = self.past[-1][1].point.slack
+        for stride, start, end in self._lines(C)[-1:]:
+            if start.slack.size == end.slack.size == slack.size:
+                slack = slack + stride * (end.slack - start.slack)
+        return slack, self.rows
+
     def _bounds(self, problem: Problem) -> WarmStart:
         """All samples at their bounds, at the first C of all."""
         if self.bounds is None:
@@ -229,17 +247,22 @@ class Predictor:
                 return []
             full = self._bounds(problem)
             return [full.point] if full.pair.gap <= LITTLE * full.point.scale else []
-        here, last = self.past[-1][0], self.past[-1][1].point
-        moves: list[tuple] = [()]
-        if beside is not None:
-            moves.append((1.0, self.before[j - 1], beside))
+        last = self.past[-1][1].point
+        return [
+            _moved(problem, last),
+            *(_moved(problem, last, *line) for line in self._lines(C)),
+        ]
+
+    def _lines(self, C: float) -> list[Line]:
+        """Where the next solution may lie, from the one before."""
+        lines, j = list[Line](), len(self.here)
+        if j < len(self.before):
+            lines.append((1.0, self.before[j - 1], self.before[j]))
         if len(self.past) > 1:
-            before, start = self.past[0][0], self.past[0][1].point
-            stride = np.log(C / here) / np.log(here / before)
-            moves.append((stride, start, last))
-        if self.solver.quick and problem.rows.table_fits:
-            moves = moves[-1:]
-        return [_moved(problem, last, *move) for move in moves]
+            (first, start), (here, end) = self.past
+            stride = np.log(C / here) / np.log(here / first)
+            lines.append((stride, start.point, end.point))
+        return lines
 
     def _ask_helper(
         self, helper: Predictor, problem: Problem, control: Control, C: float
@@ -253,7 +276,8 @@ class Predictor:
         part, past = self.sample.of(problem), helper.past
         start = helper.start(part, quiet, C)
         found = self.solver.solve(part, quiet, start=start)
-        helper.accept(found, C, start, quiet.rows_needed)
+        slack = None if start is None else start.point.slack
+        helper.accept(found, C, slack, quiet.rows_needed)
         control.steps = quiet.steps
         end = without_margins(found.point)
         if past and self.past:
