@@ -179,7 +179,7 @@ def test_a_curve_that_pays_says_so_and_what_it_costs(moons, tmp_path):
     page = " ".join((tmp_path / "r.html").read_text("utf-8").split())
     gain = found["radius_gain"]
     sentence = (
-        "Half of the rows left out are certified to stay right under noise up to "
+        "Half of the rows left out stay right under all noise up to "
         f"{gain['own']:.4g} in the units of the data, with a straight boundary up to "
         f"{gain['line']:.4g};"
     )
@@ -219,7 +219,7 @@ def test_noise_that_harms_the_curve_alone_is_named(tmp_path):
     assert "Choose a smaller radius" in said["null-model"]
     assert told["worth"]["curve_under_noise"] == "worse"
     assert told["evaluation"]["noiseless_curve"]["low"] > 0
-    assert "with --radius 0 it is ahead by" in said["line-suffices"]
+    assert "with --radius 0 the difference is" in said["line-suffices"]
 
 
 def test_the_median_of_differences_has_an_interval_by_signs():

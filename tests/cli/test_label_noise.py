@@ -159,7 +159,7 @@ def test_a_model_without_features_says_why(fit):
     asked = ("whole.csv", "--ramp", "--C", "1e-6", "--radius", "9")
     result = fit(*asked, "--folds", "0", code=3)
     codes = {advice["code"]: advice["text"] for advice in result["warnings"]}
-    assert "noise, or rows left out, cover what separates" in codes["null-model"]
+    assert "noise, or rows left out, hide what separates" in codes["null-model"]
     assert "Choose a smaller --ramp or radius." in codes["null-model"]
     assert result["suspects"]["found"] == 0
 

@@ -332,7 +332,7 @@ def test_noise_that_hides_everything_ends_with_3(tmp_path):
         "ignores the features" not in run(command, 0.98 * low, folder=tmp_path).stderr
     )
     done = run(command, 1.02 * high, folder=tmp_path, code=3)
-    assert "noise of this size covers what goes with the number" in done.stderr
+    assert "noise of this size hides what predicts the number" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -618,9 +618,7 @@ def test_the_verdict_names_the_slope_that_errors_flatten(tmp_path):
     one = slopes[first]
     plain = estimate(one["ignoring_errors"], one["ignoring_error"])
     own = estimate(one["value"], one["error"])
-    said = (
-        f"Ignoring the errors the slope of '{first}' would be {plain} instead of {own}."
-    )
+    said = f"If errors were ignored, the slope of '{first}' would be {plain} instead of {own}."
     assert said in result["worth"]["detail"]
     shown = run(f"fit data.csv --target flux {words} --force", folder=tmp_path).stdout
     assert " ".join(said.split()) in " ".join(shown.split())

@@ -270,7 +270,7 @@ def test_the_verdict_and_its_table_are_the_same_everywhere(tmp_path):
         ((), "This is an ordinary SVM"),
         (("--C", "auto"), "This is an ordinary SVM"),
         (("--radius", 0.2, "--folds", 0), "Whether robustness paid is not known"),
-        (("--ramp",), "Doubting labels"),
+        (("--ramp",), "Allowing for wrong labels"),
         (("--norm-penalty", 1, "--radius", 0.1), "Robustness and the norm penalty"),
     ],
 )
@@ -338,13 +338,13 @@ def test_leaking_columns_are_named_and_others_are_not(tmp_path):
     )
     _, said = fit(tmp_path, table, "--radius", 0.1, "--folds", 0)
     assert said["leak"].startswith(
-        "Tells the classes apart alone: 'outcome' and 'seen'"
+        "'outcome' and 'seen' alone separate the classes (AUC 1; 1 is perfect)."
     )
     assert "mass" not in said["leak"]
     assert "separable" not in said  # the leak says why
     words = ("--missing", "median", "--folds", 0)
     _, said = fit(tmp_path, as_csv(X, y, later=later), *words)
-    assert "alone: where values are missing in 'later' (AUC" in said["leak"]
+    assert "Missing values in 'later' alone separate the classes (AUC" in said["leak"]
     assert "leak" not in fit(tmp_path, as_csv(X, y), "--folds", 0)[1]
 
 

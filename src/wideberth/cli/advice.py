@@ -51,35 +51,35 @@ _ABOUT_LINES = (
     (
         "so far off turns the line",
         "far-values",
-        "Some values are much further out than their errors and the middle half of "
-        "their column explain, and a single one turns the line. Take logarithms of "
-        "skewed columns (--log), raise the errors of such values, or name codes for "
+        "Some values lie much further out than their errors and the middle half of "
+        "their column explain, and one alone can turn the line. Take logarithms of "
+        "skewed columns (--log), give such values larger errors, or name codes for "
         "missing values with --read na=….",
     ),
     (
         "scatter less than X_err says",
         "errors-too-large",
-        "Some features scatter less than their errors say. Slopes rest on the errors, "
-        "and are then too steep: state smaller ones.",
+        "Some features scatter less than their errors say. That makes slopes too "
+        "steep: give smaller errors.",
     ),
     (
         "y scatters less",
         "target-errors-too-large",
-        "The target scatters less about the line than the errors say. Intervals and "
-        "standard errors rest on them: state smaller ones.",
+        "The target scatters less about the line than the errors say. That makes "
+        "intervals and standard errors wrong: give smaller errors.",
     ),
     (
         "has heavy tails",
         "heavy-tails",
-        "The scatter about the line has heavy tails, so slopes are less sure than they "
-        "could be. In Python MeasuredRegressor(loss='absolute') bears such tails.",
+        "The scatter about the line has heavy tails, so slopes are less precise than "
+        "they could be. In Python use MeasuredRegressor(loss='absolute').",
     ),
     (
         "One Gaussian does not fit",
         "population-misfit",
-        "A Gaussian does not fit the true features. Slopes and the share of numbers in "
-        "intervals do not rest on that; predictions may be better in Python with "
-        "TrueFeatures(2) before a RobustLinearRegressor.",
+        "A Gaussian does not fit the true features. Slopes and intervals hold all the "
+        "same; predictions may be better in Python with TrueFeatures(2) before a "
+        "RobustLinearRegressor.",
     ),
 )
 
@@ -87,8 +87,8 @@ _ABOUT_LINES = (
 #: Why a descent ended, by `RampDescent.ending`.
 _ENDINGS = {
     "repeats": "the same rows were left out again",
-    "stalls": "a step gained next to nothing",
-    "cut short": "it was cut short; further steps may find better",
+    "stalls": "a step gained almost nothing",
+    "cut short": "it was cut short; more steps may find a better model",
 }
 
 
@@ -175,7 +175,7 @@ def tell_radii(gain: RadiusGain, noise: NoiseFacts) -> str:
     )
     ends = f"{100 * gain.confidence:g} % interval {interval(gain.low, gain.high)}"
     return (
-        "Half of the rows left out are certified to stay right under noise up to "
+        "Half of the rows left out stay right under all noise up to "
         f"{own} {noise.unit}, with a straight boundary up to {line}; the median "
         f"difference of a row is {unbounded(gain.median)} ({ends})."
     )
@@ -196,10 +196,10 @@ def _tell_slopes(model: ModelFacts) -> str:
         return ""
     name = max(apart, key=apart.__getitem__)
     if not apart[name] > _APART:
-        return "Ignoring the errors moves no slope by more than chance would."
+        return "Ignoring the errors would change no slope by more than chance."
     one = slopes[name]
     return (
-        f"Ignoring the errors the slope of {listed([name])} would be "
+        f"If errors were ignored, the slope of {listed([name])} would be "
         f"{output.estimate(one.ignoring_errors, one.ignoring_error)} instead of "
         f"{output.estimate(one.value, one.error)}."
     )
@@ -215,7 +215,7 @@ def _subject(
     parts = {
         "robustness": noise.largest > 0 or noise.asked is not None,
         "the norm penalty": model.norm_penalty > 0,
-        "doubting labels": model.ramp is not None,
+        "allowing for wrong labels": model.ramp is not None,
     }
     return " and ".join(name for name, there in parts.items() if there)
 
@@ -299,16 +299,16 @@ def _fit(result: FitResult) -> Iterator[Advice]:
     """A model that uses little of the data, or all of it."""
     model, training, problems = result.model, result.training, result.training.problems
     numbers = model.line is not None
-    apart = "goes with the number" if numbers else "separates the classes"
+    apart = "predicts the number" if numbers else "separates the classes"
     if problems and all(problem.null for problem in problems):
-        noise, smaller = "noise of this size covers", "radius"
+        noise, smaller = "noise of this size hides", "radius"
         if model.norm_penalty > 0:
             noise, smaller = (
                 "noise and --norm-penalty outweigh",
                 "--norm-penalty or radius",
             )
         if model.ramp is not None:
-            noise, smaller = "noise, or rows left out, cover", f"--ramp or {smaller}"
+            noise, smaller = "noise, or rows left out, hide", f"--ramp or {smaller}"
         yield Advice(
             "null-model",
             "The model ignores the features and always gives the same answer: "
@@ -319,10 +319,10 @@ def _fit(result: FitResult) -> Iterator[Advice]:
     if ignored := [problem.class_ for problem in problems if problem.null]:
         yield Advice(
             "null-class",
-            f"The score ignores the features for {listed(ignored)}: no "
-            f"{'straight ' if model.kernel is None else ''}boundary sets such a class "
-            "apart from all others under noise of this size. It may still win where "
-            "the others score low.",
+            f"For {listed(ignored)} the score ignores the features: no "
+            f"{'straight ' if model.kernel is None else ''}boundary separates such a "
+            "class from all others under noise of this size. It is still predicted "
+            "where the other scores are lower.",
         )
     limits = {p.class_: p.critical_factor for p in problems if not p.null}
     shares = {label: 1 / own[1] if own else 0.0 for label, own in limits.items()}
@@ -330,19 +330,19 @@ def _fit(result: FitResult) -> Iterator[Advice]:
         which = f" for {listed(near)}" if len(problems) > 1 else ""
         yield Advice(
             "near-critical",
-            f"The radius is {100 * max(shares.values()):.0f} % of the critical one"
-            f"{which}, from which on noise covers everything that {apart}. Little "
-            "information is left to the model; consider a smaller radius.",
+            f"The radius is {100 * max(shares.values()):.0f} % of the critical radius"
+            f"{which}, at which noise hides everything that {apart}. Consider a "
+            "smaller one.",
         )
     if not numbers and training.as_measured == 1 and not result.data.leaks:
         beyond = training.under_noise == 1 and result.uncertainty.largest > 0
         boundary = "straight boundary" if model.kernel is None else "curve"
         yield Advice(
             "separable",
-            f"The classes are separable: a {boundary} tells all the training "
-            f"rows apart{', under the worst noise too' if beyond else ''}. Training "
-            "accuracy then says nothing"
-            f"{'; trust the cross-validated numbers' if result.evaluation else ''}.",
+            f"A {boundary} separates the classes of all training rows"
+            f"{', under the worst noise too' if beyond else ''}. Training accuracy "
+            "then says nothing about new rows"
+            f"{'; use the cross-validated one' if result.evaluation else ''}.",
         )
     if model.line is not None:
         yield from _line(result, model.line)
@@ -354,8 +354,8 @@ def _fit(result: FitResult) -> Iterator[Advice]:
         if 2 * n > (total := result.data.classes[label]):
             yield Advice(
                 "class-disbelieved",
-                f"The model disbelieves {n} of {total} rows of the class {label}: it "
-                "may have given the class up rather than found wrong labels. Try "
+                f"The model doubts the labels of {n} of {total} rows of the class "
+                f"{label}: it may have given up the class, not found wrong labels. Try "
                 f"{'' if balanced else '--class-weight balanced, '}a lower --ramp, or "
                 "leave it out.",
             )
@@ -369,9 +369,9 @@ def _curve(result: FitResult) -> Iterator[Advice]:
     if (check := found.curve_check) is not None and check.low > 0:
         yield Advice(
             "try-kernel",
-            "On rows left out a quick curve, of least squares, is ahead of a straight "
-            f"boundary by {points(check)} percentage points. Try --kernel rbf --C "
-            "auto.",
+            "On rows left out, a curve fitted by least squares is more accurate than a "
+            f"straight boundary: {points(check)} percentage points. Try --kernel rbf "
+            "--C auto.",
         )
     if "line" not in found.gains:
         return
@@ -380,13 +380,13 @@ def _curve(result: FitResult) -> Iterator[Advice]:
     if "better" not in findings:
         as_well = "does as well" if "worse" not in findings else "does better"
         text = (
-            f"A straight boundary {as_well} on rows left out (difference "
-            f"{points(ahead)} percentage points), has weights to read, and its "
-            "certificates are exact. Leave out --kernel"
+            f"A straight boundary {as_well} on rows left out (the kernel: "
+            f"{points(ahead)} percentage points), has a weight for every feature, and "
+            "its certificates are exact. Leave out --kernel"
         )
         if plain is not None and plain.low > 0:
             text += (
-                ", or give it less noise to stand: with --radius 0 it is ahead by "
+                ", or choose a smaller radius: with --radius 0 the difference is "
                 f"{points(plain)} percentage points"
             )
         yield Advice("line-suffices", f"{text}.")
@@ -394,9 +394,9 @@ def _curve(result: FitResult) -> Iterator[Advice]:
         first = worth.curve_as_measured == "better"
         yield Advice(
             "kernel-trades",
-            f"The kernel is ahead {_WHERE[0 if first else 1]} and behind "
-            f"{_WHERE[1 if first else 0]}, where its certificates are lower bounds: "
-            "choose by what new rows will meet.",
+            f"The kernel is more accurate {_WHERE[0 if first else 1]} and less "
+            f"accurate {_WHERE[1 if first else 0]} (its certificates are lower "
+            "bounds). Choose by the noise that new rows will have.",
         )
 
 
@@ -407,14 +407,14 @@ def _line(result: FitResult, line: LineFacts) -> Iterator[Advice]:
         nearer = "" if line.quantile == 0.5 else ", or a quantile nearer to 0.5,"
         yield Advice(
             "few-beyond",
-            f"About {beyond:.2g} rows lie beyond the quantile {line.quantile:g}, and "
-            "what they say is all that is known there. Only more rows"
-            f"{nearer} make it firm.",
+            f"The quantile {line.quantile:g} rests on the rows beyond it, and their "
+            f"number is only about {beyond:.2g}: it is uncertain. Take more "
+            f"rows{nearer}.",
         )
     if line.slopes and any(math.isnan(one.error) for one in line.slopes.values()):
         yield Advice(
             "no-standard-errors",
-            "Slopes have no standard errors: they take more rows than columns, and at "
+            "Slopes have no standard errors: these need more rows than columns, and at "
             "most 60 features.",
         )
     notes = " ".join(result.solver_notes) if line.slopes else ""
@@ -437,11 +437,12 @@ def _columns(result: FitResult) -> Iterator[Advice]:
     if copies := [one.feature for one in data.leaks if one.rank_correlation]:
         yield Advice(
             "leak",
-            f"Tells {listed([data.target])} alone, in the same order or the opposite: "
-            f"{listed(copies)}. If it is a copy, or was computed from the target, "
-            "errors are worth nothing: leave it out with --drop.",
+            f"{listed(copies)} alone {agree(len(copies), 'has', 'have')} the rows in "
+            f"the order of {listed([data.target])}, or in reverse. With a copy of the "
+            "target, or what was computed from it, errors mean nothing: leave such "
+            "columns out with --drop.",
         )
-    for gaps, what in {False: "", True: "where values are missing in "}.items():
+    for gaps, what in {False: "", True: "Missing values in "}.items():
         if own := {
             leak.feature: leak.auc
             for leak in data.leaks
@@ -449,24 +450,26 @@ def _columns(result: FitResult) -> Iterator[Advice]:
         }:
             yield Advice(
                 "leak",
-                f"Tells the classes apart alone: {what}{listed(own)} (AUC "
-                f"{max(own.values()):.4g}, where 1 is never wrong). What was entered "
-                "or measured after the class was known gives the answer away, and "
-                "accuracies are then worth nothing: leave it out with --drop.",
+                f"{what}{listed(own)} alone "
+                f"{agree(1 + gaps if len(own) == 1 else 2, 'separates', 'separate')} "
+                f"the classes (AUC {max(own.values()):.4g}; 1 is perfect). What was "
+                "recorded after the class was known gives the answer away, and "
+                "accuracies then mean nothing: leave such columns out with --drop.",
             )
     if text := tell_pairs(data.undeclared_errors):
         yield Advice("error-columns", text)
     if constant := [one.name for one in data.features if one.min == one.max]:
         yield Advice(
             "constant",
-            f"Never varies: {listed(constant)}. A constant carries no information; "
-            "leave it out with --drop.",
+            f"Constant: {listed(constant)}. Columns that never vary carry no "
+            "information; leave them out with --drop.",
         )
     if counters := data.row_counters:
         yield Advice(
             "row-counter",
-            f"Counts the rows: {listed(counters)}. An index is no measurement; leave "
-            "it out with --drop: a model must not learn from the order of the file.",
+            f"{listed(counters)} {agree(len(counters), 'numbers', 'number')} the "
+            "rows. That is no measurement; leave it out with --drop: a model must not "
+            "learn from the order of the file.",
         )
 
 
@@ -485,7 +488,7 @@ def _scales(result: FitResult) -> Iterator[Advice]:
         yield Advice(
             "scales",
             f"{uneven}. Without --standardize the features with large numbers "
-            "dominate the model, whatever they are worth.",
+            "dominate the model, useful or not.",
         )
     if result.uncertainty.isotropic and result.uncertainty.largest > 0:
         yield Advice(
@@ -504,22 +507,23 @@ def _errors(result: FitResult) -> Iterator[Advice]:
         yield Advice(
             "errors-exceed-spread",
             f"Half of the errors of {listed(lost)} are larger than the standard "
-            "deviation of the values themselves: such a feature tells little, and "
-            "training will hardly use it.",
+            "deviation of the values: such a feature says little, and the model "
+            "hardly uses it.",
         )
     effects = {n: max(map(abs, e)) for n, e in result.model.effects(spread).items()}
     first = max(effects, key=effects.__getitem__, default="")
     if errors and first in (noise.exact or ()) and effects[first] > 0:
         yield Advice(
             "leans-on-exact",
-            f"The feature of most effect is {listed([first])}, which has no errors and "
-            "counts as exact. If it is not, give its errors: training prefers exact "
-            "features.",
+            f"The feature with the largest effect, {listed([first])}, has no errors "
+            "and counts as exact. If it is not, give its errors: training prefers "
+            "exact features.",
         )
     if filled := noise.errors_filled_in:
         yield Advice(
             "errors-filled-in",
-            f"Values without an error, given one by absent= of --errors: {filled}.",
+            f"{counted(filled, 'value')} without a usable error "
+            f"{agree(filled, 'was', 'were')} given one by absent= of --errors.",
         )
 
 
@@ -529,7 +533,7 @@ def _population(result: FitResult) -> Iterator[Advice]:
     if "no such tails" in notes:
         yield Advice(
             "far-values",
-            "Some values are much further out than their errors and the middle half of "
+            "Some values lie much further out than their errors and the middle half of "
             "their column explain, and a population of Gaussians has no such tails. "
             "Take logarithms of skewed columns, or name codes for missing values "
             "with --read na=….",
@@ -538,21 +542,21 @@ def _population(result: FitResult) -> Iterator[Advice]:
         yield Advice(
             "population-misfit",
             "A population of Gaussians does not fit these measurements: "
-            f"{result.misfit}. Chances and verdicts rest on it. Take logarithms of "
+            f"{result.misfit}. Chances and verdicts depend on it. Take logarithms of "
             "skewed columns, or fit MeasuredSVC with a larger n_components in Python.",
         )
     if "EM has not converged" in notes:
         yield Advice(
             "population-unsettled",
             "The estimate of the population had not converged when training stopped; "
-            "verdicts may be somewhat off. Fewer features (--drop) or more rows help.",
+            "verdicts may be inaccurate. Fewer features (--drop) or more rows help.",
         )
     if result.verdicts and result.worth.as_measured == "worse":
         remedy = "Leave out --model measured for this table."
         if result.uncertainty.largest > 0:
             remedy = (
-                "Protection against what errors leave open may cost more than it "
-                "brings: try --radius 0, or choose with --radius 0,0.5,1."
+                "The radius may cost more accuracy than it brings: try --radius 0, or "
+                "choose with --radius 0,0.5,1."
             )
         yield Advice(
             "model-harms",
@@ -569,31 +573,30 @@ def _rows(result: FitResult) -> Iterator[Advice]:
     elif found is None and result.request.folds > 0:
         yield Advice(
             "no-cross-validation",
-            "There are too few rows to leave some out: how far off the model is on new "
-            "rows is unknown.",
+            "There are too few rows for cross-validation: the error on new rows is "
+            "unknown.",
         )
     of = f"of {counted(data.rows_read, 'row')}"
     if data.rows_dropped > _DROPPED * data.rows_read:
         yield Advice(
             "rows-dropped",
-            f"Left out because values are missing: {data.rows_dropped} {of}. If values "
-            "are missing for a reason, what is left is not a fair sample; --missing "
-            "median fills such values in, and --model measured learns from those that "
-            "are there.",
+            f"{data.rows_dropped} {of} were left out because values are missing. If "
+            "that is not by chance, the others are not a fair sample; --missing median "
+            "fills such values in, and --model measured uses those that are there.",
         )
     if data.rows_without_label > _DROPPED * data.rows_read:
         what = "class" if data.classes else "target"
         yield Advice(
             "rows-without-label",
-            f"Left out because the {what} is missing: {data.rows_without_label} {of}. "
-            "If it is missing for a reason, what is left is not a fair sample.",
+            f"{data.rows_without_label} {of} were left out because the {what} is "
+            "missing. If that is not by chance, the others are not a fair sample.",
         )
     if data.values_filled_in:
         yield Advice(
             "filled-in",
-            "Filled in with the median of the column: "
-            f"{counted(data.values_filled_in, 'missing value')}. Each counts as if it "
-            "had been measured.",
+            f"{counted(data.values_filled_in, 'missing value')} "
+            f"{agree(data.values_filled_in, 'was', 'were')} filled in with the median "
+            "of the column. Each counts as if it had been measured.",
         )
 
 
@@ -607,8 +610,8 @@ def _classes(result: FitResult, counts: dict[str, int]) -> Iterator[Advice]:
                 ", and every class counts the same in the accuracies" if found else ""
             )
             remedy = (
-                f"--class-weight balanced makes up for it in training{same}. What is "
-                "said of a rare class rests on few rows."
+                f"--class-weight balanced makes up for it in training{same}. All "
+                "figures of a rare class rest on few rows."
             )
         else:
             within = "look at the accuracy within each class, " if found else ""
@@ -622,8 +625,8 @@ def _classes(result: FitResult, counts: dict[str, int]) -> Iterator[Advice]:
     if found is None and result.request.folds > 0:
         yield Advice(
             "no-cross-validation",
-            f"The class {rare} has a single row, so nothing could be cross-validated: "
-            "how accurate the model is on new rows is unknown.",
+            f"The class {rare} has a single row, so there is no cross-validation: the "
+            "accuracy on new rows is unknown.",
         )
 
 
