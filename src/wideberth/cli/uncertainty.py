@@ -62,7 +62,7 @@ class ErrorColumns:
 
     @property
     def lopsided(self) -> bool:
-        """Whether lower and upper errors differ, so that predictions depend on them."""
+        """Whether some values have a lower and an upper error."""
         return any(len(own) == 2 for own in self.columns.values())
 
     @classmethod

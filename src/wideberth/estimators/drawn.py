@@ -26,7 +26,7 @@ from wideberth.problem.validation import check_per_sample
 
 S = TypeVar("S", bound=Samples)
 #: The most rows that are drawn: with 20 000 the choices that are made on them take
-#: longer than training on all rows does (`make bench-kernels`).
+#: longer than training on all rows does (`python -m benchmarks.kernels`).
 MOST_ROWS = 5_000
 #: The least rows of a class, where it has as many (a choice).
 _OF_CLASS = 100

@@ -72,7 +72,7 @@ from wideberth.problem.validation import (
 _FIRST, _MOST = 128, 1_024
 #: The number is doubled while the last doubling explained more than this part of the
 #: variance of the labels: an exact machine is then at most half a point better on the
-#: tables of `make bench-kernels`.
+#: tables of `python -m benchmarks.kernels`.
 _GAIN = 0.02
 #: Folds and penalties of that regression; 1/penalty is about what C is to the hinge.
 _FOLDS = 3
@@ -80,7 +80,8 @@ _PENALTIES = (0.01, 0.1, 1.0, 10.0)
 #: Rows that are left out in all where nobody says on which folds to choose (a choice).
 _LEFT_OUT = 2_000
 #: Relative gap of the models that C, gamma and radius are chosen from: smaller ones
-#: change scores by a tenth of a point, and take twice as long (`make bench-kernels`).
+#: change scores by a tenth of a point, and take twice as long (`python -m
+#: benchmarks.kernels`).
 _CHOICE_TOL = 1e-2
 #: Rows with 1 − k below this count as equal (that of the eigenvalues in `Nystroem`).
 _EQUAL = 1e-12
