@@ -141,23 +141,37 @@ def estimates(monkeypatch):
 @pytest.mark.parametrize(
     "options", [{}, {"radius": 0.05}, {"class_weight": "balanced"}]
 )
-def test_classes_have_one_estimate_and_the_answers_of_rounds(
+def test_hard_classes_have_one_estimate_and_the_answers_of_rounds(
     options, estimates, served
 ):
-    digits = load_digits()
-    X, y = digits.data / 16, digits.target
-    model = RobustLinearSVC(C=0.05, **options).fit(X, y)
-    assert estimates == [10]
-    assert served == [True] * 10
+    X, y = load_digits(return_X_y=True)
+    model = RobustLinearSVC(C=10.0, **options).fit(X, y)
+    assert estimates[-1] == 9  # all but the first, which showed that they are hard
+    assert len(served) >= 9
+    assert all(served)
+    del estimates[:]
     single = RobustLinearSVC(
-        C=0.05, solver_options={"solver": "newton"}, **options
+        C=10.0, solver_options={"solver": "newton"}, **options
     ).fit(X, y)
-    assert estimates == [10]
+    assert estimates == []
     assert model.converged_.all()
-    np.testing.assert_allclose(model.objective_, single.objective_, rtol=1e-7)
+    np.testing.assert_allclose(model.objective_, single.objective_, rtol=1e-6)
     np.testing.assert_allclose(model.coef_, single.coef_, atol=1e-3)
     assert (model.n_iter_ > 0).all()
-    assert all(len(each["trace"]) == 1 for each in model.screening_)
+    assert all(len(each["trace"]) == 1 for each in model.screening_[1:])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_easy_classes_are_swept_where_the_first_one_is(n_jobs, estimates, served):
+    X, y = load_digits(return_X_y=True)
+    options = {"intercept_penalty": 1.0}
+    model = RobustLinearSVC(C=0.05, solver_options=options, n_jobs=n_jobs)
+    model.fit(X / 16, y)
+    assert estimates == served == []
+    options |= {"solver": "newton"}
+    single = RobustLinearSVC(C=0.05, solver_options=options).fit(X / 16, y)
+    assert model.converged_.all()
+    np.testing.assert_allclose(model.objective_, single.objective_, rtol=1e-4)
 
 
 # -- what is computed when it is asked for ----------------------------------------------

@@ -53,6 +53,7 @@ from wideberth.solvers.base import Options, Solver
 from wideberth.solvers.estimate import ESTIMATE_PRODUCTS, estimated_slacks
 from wideberth.solvers.registry import check_choices
 from wideberth.solvers.small import Small, begins_with_estimate, is_small
+from wideberth.solvers.sweeps import Coordinate
 
 #: Trains on the label at a place in `labels` against the rest.
 Trainer = Callable[[int, Options], Solution]
@@ -329,7 +330,9 @@ class _SharedRows:
     """Problems on the same samples that differ in their labels alone.
 
     Checks, units, layout, norms and equal rows are theirs together: the data is looked
-    at once. Where the data is small, one matrix estimates the slacks of all of them.
+    at once. "auto" does with all of them as with the first, which begins by sweeps:
+    where it ends by these the others are swept, too. Otherwise, where the data is
+    small, one matrix estimates the slacks of all of them.
     """
 
     def __init__(self, data: TrainingRows, statement: Statement):
@@ -339,24 +342,29 @@ class _SharedRows:
             self._shared = share_rows(cut_radii(build_problem(data.X, first, stated)))
         if is_small(self._shared.problem):
             _ = self._shared.problem.rows.array  # once for all labels
+        self._swept = False  # whether the first problem ended by sweeps
 
     def solve(self, statement: Statement, positive: int, options: Options) -> Solution:
         """Train on the label at this place against the rest."""
         check_choices(options.solver, options.screening)
         presolved = self._shared.with_labels(self._data.signs(positive))
         level = statement.level
-        unknown = options.init is None and level == -np.inf
-        if options.solver == "auto" and unknown and self._slacks is not None:
-            slacks = self._slacks[self._data.positives.index(positive)]
+        first = positive == self._data.positives[0]
+        known = first or self._swept or options.init is not None or level > -np.inf
+        if options.solver == "auto" and not known and self._slacks is not None:
+            slacks = self._slacks[self._data.positives.index(positive) - 1]
             options = replace(options, solver=Small(slacks))
             rows = presolved.problem.rows
             rows.passes.add(ESTIMATE_PRODUCTS * rows.n)
-        return solve_presolved(presolved, level, options)
+        solution = solve_presolved(presolved, level, options)
+        if first:
+            self._swept = solution.solver == Coordinate.name
+        return solution
 
     @cached_property
     def _slacks(self) -> np.ndarray | None:
-        """Slacks to begin with, of all problems; None where each begins by itself."""
-        problem, places = self._shared.problem, self._data.positives
+        """Slacks of all problems but the first; None where each begins by itself."""
+        problem, places = self._shared.problem, self._data.positives[1:]
         if self._shared.equal is not None or len(places) * problem.n > _MOST_SLACKS:
             return None
         if not (is_small(problem) and begins_with_estimate(problem)):
@@ -569,8 +577,9 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
         parallel = Parallel(n_jobs=model.n_jobs, prefer="threads")
     if parallel is None or parallel.n_jobs == 1:
         solutions = [task() for task in tasks]
-    else:
-        solutions = parallel(delayed(task)() for task in tasks)
+    else:  # the first one shows how to solve the others
+        first, *others = tasks
+        solutions = [first(), *parallel(delayed(task)() for task in others)]
     model.radius_ = data.remembered_radius()
     _keep(model, data, solutions)
     return notes + _notes_of(solutions, data.classes)

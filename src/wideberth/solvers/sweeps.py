@@ -53,8 +53,8 @@ from wideberth.solvers.starts import WarmStart
 #: Entries of X swept in one compiled call, which nothing can interrupt: a choice, some
 #: milliseconds.
 _CALL_ENTRIES = 4_000_000
-#: Least number of them, a third of what Newton's method takes at least (`cost.py`).
-_LEAST_ENTRIES = 100_000
+#: Least number of them, two fifths of what Newton's method takes at least (`cost.py`).
+_LEAST_ENTRIES = 200_000
 #: Least share of rows that screening must decide to make a smaller copy worth while
 #: (flat from 0.1 to 0.5).
 _LEAST_SCREENED = 0.5
@@ -327,7 +327,8 @@ class Ascent:
         problem, at, estimated = self.screener.problem, self.at, self.gap
         # A copy, for sweeps go on in the array itself.
         dual = problem.dual_at(_balanced(problem, at.alpha.copy(), at.balance))
-        outcome = Pair(problem.at(dual.w), dual)
+        b = dual.b if problem.intercept else None
+        outcome = Pair(problem.at(dual.w, b), dual)
         passes = self.full.rows.passes.count
         self.control.record(passes, outcome.certificate, self.screener.counts)
         self.best.keep(outcome)
