@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth.kernels.sparse import add_gram, less_values, row_norms
+from wideberth.kernels.sparse import add_gram, combine, less_values, row_norms
 
 
 def stored(dtype, indices, seed=0):
@@ -27,6 +27,15 @@ def test_norms_are_those_of_dense_rows(dtype, indices):
     norms = row_norms(rows.data, rows.indptr)
     np.testing.assert_allclose(norms, np.linalg.norm(X, axis=1), rtol=1e-14)
     assert norms[5] == 0.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+@pytest.mark.parametrize("block_rows", [1, 10, 23, 100])
+def test_combined_rows_are_those_of_dense_rows(dtype, indices, block_rows):
+    rows, X = stored(dtype, indices)
+    a = np.random.default_rng(1).choice([0.0, 0.5, -2.0], size=23)
+    np.testing.assert_allclose(combine(rows, a, block_rows), X.T @ a, atol=1e-13)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -38,6 +38,40 @@ def row_norms(const real[::1] data, const index[::1] indptr):
     return out
 
 
+def combine(X, const double[::1] a, Py_ssize_t block_rows):
+    """Σ a_i x_i over the rows of a CSR matrix, block by block, in float64.
+
+    Rows with a_i = 0 are not read.
+    """
+    out = np.zeros(X.shape[1])
+    for start in range(0, X.shape[0], block_rows):
+        stop = min(start + block_rows, X.shape[0])
+        part = np.zeros(X.shape[1]) if start else out
+        _add_rows(X.data, X.indices, X.indptr, a, start, stop, part)
+        if start:
+            out += part
+    return out
+
+
+def _add_rows(
+    const real[::1] data,
+    const index[::1] indices,
+    const index[::1] indptr,
+    const double[::1] a,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    double[::1] out,
+):
+    cdef Py_ssize_t i, p
+    cdef double weight
+    with nogil:
+        for i in range(start, stop):
+            weight = a[i]
+            if weight != 0.0:
+                for p in range(indptr[i], indptr[i + 1]):
+                    out[indices[p]] += weight * data[p]
+
+
 def add_gram(X, a, gram):
     """Add Σ a_i x_i x_iᵀ over the rows of a canonical CSR matrix, in float64."""
     lower = np.zeros(gram.shape)

@@ -29,9 +29,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from wideberth.kernels.sparse import add_gram, less_values
+from wideberth.kernels.sparse import add_gram, combine, less_values
 from wideberth.problem.arrays import (
     Array,
+    doubles,
     fill,
     float64,
     host,
@@ -478,41 +479,20 @@ class SparseRows(Rows):
         return int((self.X.indptr[J + 1] - self.X.indptr[J]).sum())
 
     def _block(self, rows):
-        block = self._view(rows, sp.csr_array((rows.stop - rows.start, self.d)))
-        block.data = block.data.astype(np.float64, copy=False)
-        return block
-
-    def _view(self, rows: slice, block):
-        """Set an empty CSR block, or CSC block of the transpose, to some rows.
-
-        It shares their memory, which the constructor of SciPy would copy.
-        """
+        # It shares their memory, which the constructor of SciPy would copy.
+        block = sp.csr_array((rows.stop - rows.start, self.d))
         ends = self.X.indptr[rows.start : rows.stop + 1]
-        block.data = self.X.data[ends[0] : ends[-1]]
+        block.data = self.X.data[ends[0] : ends[-1]].astype(np.float64, copy=False)
         block.indices = self.X.indices[ends[0] : ends[-1]]
         block.indptr = ends - ends[0]
         return block
 
     def look_ahead(self):
         super().look_ahead()
-        _ = self._transposed, self._pairs
-
-    @cached_property
-    def _transposed(self) -> list[tuple[slice, sp.csc_array]]:
-        """The transpose of every block, without a copy; to make them takes SciPy long.
-
-        They are made once.
-        """
-        return [
-            (rows, self._view(rows, sp.csc_array((self.d, rows.stop - rows.start))))
-            for rows in self._slices(self._block_rows)
-        ]
+        _ = self._pairs
 
     def _combine_all(self, a):
-        out = np.zeros(self.d)
-        for rows, block in self._transposed:
-            out += block @ a[rows]
-        return out
+        return combine(self.X, doubles(a), self._block_rows)
 
     def _row_squares(self, block, weights=None):
         squares = sp.csr_array(
