@@ -281,16 +281,19 @@ class Problem:
         changed = replace(self, m=targets)
         return replace(changed, least_scale=changed._loss_of_constant())
 
-    def _loss_of_constant(self) -> float:
-        """P at w = 0 and the best b, and a share of Σc_i|m_i| at least."""
+    def null_value(self) -> float:
+        """P at w = 0 and the best b, without a bound on its rounding."""
         slack, value = self.targets, 0.0
         if self.intercept is not None:
             b = self.best_intercept(slack)
             slack = slack - self.y * b
             value = (0.5 * self.intercept * b - self._fold("balance")) * b
-        value += hinge_sum(self.weights, slack) + self._fold("total")
+        return value + hinge_sum(self.weights, slack) + self._fold("total")
+
+    def _loss_of_constant(self) -> float:
+        """P at w = 0 and the best b, and a share of Σc_i|m_i| at least."""
         size = sum_of_products(self.weights, abs(self.targets))
-        return max(value, _CONSTANT * size)
+        return max(self.null_value(), _CONSTANT * size)
 
     def tilted(self, share: float) -> Problem:
         """Return the problem with the quantile loss, q = `share`, in place of hinges.

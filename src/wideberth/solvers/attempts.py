@@ -112,6 +112,10 @@ def null_if_optimal(problem: Problem, found: Pair, tol: float) -> Pair:
     longest = 8 * (tol * abs(point.scale) + found.gap)
     if not float(point.w @ point.w) <= longest:
         return found
+    value = problem.null_value()  # quicker than a point, but for its rounding
+    most = (1 + LITTLE) * tol * max(value, problem.least_scale)
+    if not value - dual.value <= most:
+        return found
     null = Pair(null_point(problem), dual)
     if not null.gap <= tol * null.point.scale:
         return found
