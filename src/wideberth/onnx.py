@@ -67,6 +67,8 @@ def register_onnx() -> None:
 def _refuse_posteriors(scope, model, inputs, custom_parsers=None):
     way = "Export the classifier behind it, and give that the posterior means."
     if isinstance(model, MeasuredRegressor):
+        way = "Predict with the model itself; wideberth predict does so for files."
+    if isinstance(model, MeasuredRegressor) and model.kernel == "linear":
         way = "For exact rows it is a line: X @ coef_ + intercept_."
     raise ValueError(
         f"{type(model).__name__} has no ONNX graph: what it makes of a row depends on "

@@ -270,6 +270,8 @@ def test_quick_answers_are_those_of_ridge_regression(clouds):
         ("--kernel rbf --memory 1GB", 2, "--kernel needs the whole table"),
         ("--kernel rbf --task regress", 2, "--kernel is for classes, and the target"),
         ("--kernel rbf --target north", 2, "--kernel is for classes, and the target"),
+        ("--kernel rbf --model measured", 2, "there are MeasuredSVC(kernel='rbf') and"),
+        ("--kernel rbf --model measured --target north", 2, "MeasuredRegressor(kernel='rbf')"),
         ("--kernel rbf --radius-column north --radius 1.0,2.0", 2, "used as they are"),
         ("--kernel rbf --radius-column north --score-radius 1 --C auto", 2, "used as they are"),
     ],

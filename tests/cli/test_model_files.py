@@ -151,6 +151,7 @@ REGRESSIONS = {
     "line without intervals": lambda: MeasuredRegressor("absolute", cv=None).fit(
         X, NUMBERS
     ),
+    "curve": lambda: MeasuredRegressor(kernel="rbf").fit(HOLES, NUMBERS, X_err=ERRORS),
 }
 
 
@@ -170,7 +171,7 @@ def test_a_model_comes_back_to_the_last_bit(name):
     model = fitted(name)
     back = through_file(model)
     same(back, model)
-    measured = name == "line" or (name in POPULATIONS and name != "chosen")
+    measured = name in ("line", "curve") or (name in POPULATIONS and name != "chosen")
     rows = (X, ERRORS) if measured else (X,)
     same(back.predict(*rows), model.predict(*rows))
 

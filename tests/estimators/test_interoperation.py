@@ -106,6 +106,9 @@ def test_onnx_says_that_a_measured_line_needs_errors():
     model = MeasuredRegressor(cv=None).fit(X[:, 1:], X[:, 0], X_err=0.01)
     with pytest.raises(ValueError, match="For exact rows it is a line"):
         skl2onnx.to_onnx(model, X[:1, 1:])
+    model = MeasuredRegressor(cv=None, kernel="rbf").fit(X[:50, 1:], X[:50, 0])
+    with pytest.raises(ValueError, match="Predict with the model itself"):
+        skl2onnx.to_onnx(model, X[:1, 1:])
 
 
 ERRORS = 0.05 * X * np.random.default_rng(0).random(X.shape)

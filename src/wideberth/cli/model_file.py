@@ -174,9 +174,19 @@ class _Pipelines(_Kind):
 
 def _curve(step: Nystroem) -> Curve:
     """What a kernel step does, whose arrays go together."""
-    curve = Curve.of("nystroem", step)
-    m, d = curve.landmarks.shape
-    if curve.matrix.shape != (m, m) or step.n_features_in_ != d:
+    curve = _sound_curve(**vars(Curve.of("nystroem", step)))
+    if step.n_features_in_ != curve.landmarks.shape[1]:
+        raise ValueError
+    return curve
+
+
+def _sound_curve(**attributes) -> Curve:
+    """The same from its parts."""
+    curve = Curve(**attributes)
+    m, _ = curve.landmarks.shape
+    if curve.matrix.shape != (m, m) or not (
+        curve.order in (1, 2) and 0 < curve.gamma < math.inf and curve.unit > 0
+    ):
         raise ValueError
     return curve
 
@@ -210,12 +220,14 @@ def _sparse(data, indices, indptr, shape: tuple) -> sp.csr_array:
 
 
 def _line(**attributes) -> MeasuredLine:
-    """A line whose arrays are as long as its features say."""
+    """A line or curve whose arrays are as long as its features say."""
     line = MeasuredLine(**attributes)
-    d, m = len(line.coef), int(line.varies.sum())
+    d, m = len(line.centre), int(line.varies.sum())
+    weighed, d_of_curve = (d, d) if line.curve is None else line.curve.landmarks.shape
     sound = (
         line.varies.dtype == bool
-        and (line.varies.shape, line.coef.shape) == ((d + 1,), (d,))
+        and (line.varies.shape, line.coef.shape) == ((d + 1,), (weighed,))
+        and d_of_curve == d
         and line.centre.shape == line.scale.shape == (d,)
         and line.population.means.shape == (1, m)
         and line.population.covariances.shape == (1, m, m)
@@ -256,11 +268,12 @@ _KINDS: dict[str, _Kind] = {
     ),
     "MeasuredRegressor": _estimator(
         MeasuredRegressor,
-        "coef_ intercept_ scatter_ coef_std_ interval_scores_ _line _measured",
+        "coef_ intercept_ scatter_ coef_std_ gamma_ interval_scores_ _line _measured",
     ),
     "MeasuredLine": _Kind(
         MeasuredLine, [each.name for each in fields(MeasuredLine)], (), _line
     ),
+    "Curve": _Kind(Curve, [each.name for each in fields(Curve)], (), _sound_curve),
     "TrueFeatures": _estimator(
         TrueFeatures,
         "weights_ means_ covariances_ n_components_ shrinkage_ n_iter_ objective_ "

@@ -468,7 +468,7 @@ _NO_LINE = (
 #: exactly to train, which is settled there.
 _NOT_MEASURED = (
     *("radius_column", "replicates", "noise", "score_radius", "tol", "norm_penalty"),
-    *("prove", "kernel"),
+    "prove",
 )
 
 
@@ -622,6 +622,12 @@ class FitOptions(TableOptions):
             yield "--model measured needs no --missing: it uses all rows; leave it out."
         if self.ramp:
             yield "--model measured takes every label as right; leave out --ramp."
+        if self.kernel is not None:
+            yield (
+                "--model measured has no --kernel: on the command line it is straight. "
+                "Leave out one of them; in Python there are MeasuredSVC(kernel='rbf') "
+                "and MeasuredRegressor(kernel='rbf')."
+            )
         given = [*self._given(_NOT_MEASURED)]
         given += ["--radius …std"] if self.radius.std else []
         given += ["--errors … box"] if self.error_shape == "box" else []

@@ -287,7 +287,7 @@ class RobustKernelSVC(LinearClassifier):
             raise ValueError(
                 f"n_components={short(m)} must be a whole number ≥ 1, or 'auto'."
             )
-        return settled_size(drawn, read_gamma(gamma, drawn), seed)
+        return settled_size(drawn, read_gamma(gamma, drawn.scale), seed)
 
     def _train(self, data, step: Nystroem, radius) -> None:
         """Fit the classifier behind the kernel; what it keeps is kept here too."""
@@ -474,14 +474,14 @@ def several(value) -> list:
     return values
 
 
-def read_gamma(gamma, drawn: Drawn) -> float:
-    """γ as a number; "scale" is that of all samples."""
+def read_gamma(gamma, scale: float) -> float:
+    """γ as a number; `scale` is what "scale" stands for."""
     if isinstance(gamma, str):
         if gamma != "scale":
             raise ValueError(
                 f"gamma={short(gamma)} is not known; give a positive number or 'scale'."
             )
-        return drawn.scale
+        return scale
     gamma = check_number(gamma, "gamma")
     if not 0 < gamma < np.inf:
         raise ValueError(f"gamma={gamma:g}; give a positive number or 'scale'.")
@@ -509,7 +509,11 @@ def landmark_order(X: np.ndarray, gamma: float, seed: int) -> Iterator[int]:
 
 def kernel_step(drawn: Drawn, gamma, m: int, seed: int) -> Nystroem:
     """The fitted kernel step on landmarks among the drawn samples."""
-    gamma, X = read_gamma(gamma, drawn), drawn.rows.X
+    return step_on(drawn.rows.X, read_gamma(gamma, drawn.scale), m, seed)
+
+
+def step_on(X: np.ndarray, gamma: float, m: int, seed: int) -> Nystroem:
+    """The same on landmarks among the rows X."""
     landmarks = np.unique(X[[*islice(landmark_order(X, gamma, seed), m)]], axis=0)
     step = Nystroem(gamma=gamma, n_components=len(landmarks), random_state=0)
     return step.fit(landmarks)

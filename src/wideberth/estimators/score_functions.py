@@ -52,6 +52,10 @@ class LinearFunction:
     u: np.ndarray
     shift: float
 
+    def mean(self, found: Posterior) -> np.ndarray:
+        """E f."""
+        return found.mean @ self.u + self.shift
+
     def moments(self, found: Posterior) -> tuple[np.ndarray, np.ndarray]:
         """Means and spreads under each Gaussian, (K, n) each.
 
@@ -82,6 +86,20 @@ class KernelFunction:
     curve: Curve
     v: np.ndarray
     shift: float
+
+    def kernels(self, found: Posterior) -> np.ndarray:
+        """E k_j, of shape (n, m)."""
+        total = np.zeros((len(found.mean), len(self.curve.landmarks)))
+        for share, (x, V) in zip(
+            found.responsibilities.T, _gaussians(found), strict=True
+        ):
+            for rows, axes in self._blocks(x, V):
+                total[rows] += share[rows, None] * np.exp(axes.logs)
+        return total
+
+    def mean(self, found: Posterior) -> np.ndarray:
+        """E f."""
+        return self.kernels(found) @ self.v + self.shift
 
     def moments(self, found: Posterior) -> tuple[np.ndarray, np.ndarray]:
         """As for a line; what is not known of the population widens all axes alike."""
