@@ -47,7 +47,7 @@ _MISSING = {
     "drop": "rows with one are left out",
     "median": "filled in with the median of the column",
     "error": "not allowed",
-    "measured": "known as far as the other values of the row tell",
+    "measured": "estimated from the other values of the row",
 }
 
 
