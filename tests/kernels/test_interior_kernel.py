@@ -22,12 +22,14 @@ def steering(most_steps=100):
     return _STEERING | {"most_steps": most_steps}
 
 
-def stepped(problem, goal=1e-8, slack=None, least=None, many=None, few=0, steps=100):
+def stepped(
+    problem, goal=1e-8, slack=None, least=None, many=None, few=0, steps=100, begin=None
+):
     """x, α, steps, rows read and gap; without `least` no row is settled on the way."""
     n = problem.n
     least, many = n + 1 if least is None else least, n // 2 if many is None else many
     x, share, *counts = minimise(
-        _small_problem(problem), goal, steering(steps), least, many, slack, few
+        _small_problem(problem), goal, steering(steps), least, many, slack, few, begin
     )
     return x, problem.weights * share, *counts
 
@@ -225,3 +227,20 @@ def test_the_gap_is_relative_to_the_least_scale():
     assert gap <= 1e-6
     assert steps <= 60
     assert gap_of(problem, x, alpha) <= 1.1e-6
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("off", [0.01, 100.0])
+def test_from_a_model_it_gets_there_and_sooner_from_a_near_one(shape, intercept, off):
+    problem = make_problem(3, n=200, d=5, shape=shape, intercept=intercept)
+    x, _, steps, _, _ = stepped(problem, least=20)
+    w, b = x[:5], 0.0 if intercept is None else x[-1]
+    moves = off * np.random.default_rng(0).normal(size=6) * abs(w).max()
+    begin = np.append(w, b) + moves
+    slack = problem.slack(begin[:5], begin[5])
+    found = stepped(problem, slack=slack, least=20, begin=begin)
+    assert found[4] <= 1e-8
+    assert gap_of(problem, *found[:2]) <= 2e-8
+    if off < 1:
+        assert found[2] <= steps

@@ -82,7 +82,7 @@ def test_radii_weights_and_penalties_are_considered(served):
 def test_where_it_fails_rounds_go_on(spoiled, monkeypatch):
     """Whatever it returns, nothing is taken on trust."""
 
-    def minimise(problem, goal, steering, least, many, slack, few):
+    def minimise(*given):
         x, share = np.full(7, 0.1), np.full(120, 0.5)
         gap = {"factor": np.inf, "gap": np.nan, "points": 0.0}[spoiled]
         return x, share, 3, 0, gap

@@ -609,26 +609,32 @@ cdef class Method:
 
     cdef void run(
         self, double goal, double[::1] x, double[::1] a, unsigned char[::1] inside,
-        bint shrinks,
+        bint shrinks, bint known,
     ) noexcept nogil:
         """Step to the relative gap `goal`; x, a, steps and gap are what comes of it.
 
-        Where it `shrinks`, rows are folded on the way: their a_i is written, and their
-        mark `inside` is taken away.
+        From x, where it is about `known`. Where it `shrinks`, rows are folded on the
+        way: their a_i is written, and their mark `inside` is taken away.
         """
         cdef Py_ssize_t i
         self.steps, self.read, self.gap = 0, self.n, INFINITY
-        if self.n and self._least_squares():
-            self._steps(goal, a, inside, shrinks)
+        if known:
+            for i in range(self.m):
+                self.x[i] = x[i]
+            if self.problem.noisy:
+                self.x[self.d] = 0.0
+        if self.n and (known or self._least_squares()):
+            self._steps(goal, a, inside, shrinks, known)
         for i in range(self.m):
             x[i] = self.x[i]
         for i in range(self.n):
             a[self.place[i]] = self.a[i]
 
     cdef void _steps(
-        self, double goal, double[::1] a, unsigned char[::1] inside, bint shrinks
+        self, double goal, double[::1] a, unsigned char[::1] inside, bint shrinks,
+        bint known,
     ) noexcept nogil:
-        cdef double length, beyond = self._enter()
+        cdef double length, beyond = self._enter(known)
         while True:
             self._measure(beyond)
             if not self.gap > goal or self.steps == self.steering.most_steps:
@@ -668,9 +674,10 @@ cdef class Method:
                 self.x[j] *= 0.5
         return True
 
-    cdef double _enter(self) noexcept nogil:
+    cdef double _enter(self, bint known) noexcept nogil:
         """Go inside all bounds: t beyond Ω(w), by a share of it that is returned.
 
+        Where x is about `known`, a_i is what makes both products of row i the same.
         So far that t counts for as much as all rows do together, and each facet for no
         more than ten rows.
         """
@@ -698,10 +705,12 @@ cdef class Method:
                 self.u[i] -= beyond * omega * self.e[i * self.m + d]
         distance = self._distance()
         for i in range(n):
-            self.a[i] = min(max(self.a[i], inside), 1.0 - inside)
-            self.rest[i] = 1.0 - self.a[i]
             self.p[i] = max(self.u[i], 0.0) + distance
             self.q[i] = self.p[i] - self.u[i]
+            if known:
+                self.a[i] = self.p[i] / (self.p[i] + self.q[i])
+            self.a[i] = min(max(self.a[i], inside), 1.0 - inside)
+            self.rest[i] = 1.0 - self.a[i]
         return beyond
 
     cdef double _distance(self) noexcept nogil:
@@ -935,8 +944,11 @@ def minimise(
     Py_ssize_t many,
     slack=None,
     Py_ssize_t few=0,
+    begin=None,
 ):
     """Step to the relative gap `goal`; return (x, α/c, steps, rows read, gap).
+
+    From `begin` = (w, b), where that is about known, and in later rounds from x.
 
     With about known slacks u_i steps are taken on at least `few` rows, those nearest to
     the margin, else on all. Others have α_i = c_i where u_i > 0 and 0 elsewhere; they
@@ -949,7 +961,12 @@ def minimise(
     cdef double gap, scale, lost, distance = 0.0
     cdef bint all_rows = slack is None, tried_all = False, shrinks
     cdef Method method = Method(problem, steering, least)
+    cdef bint known = begin is not None
     answer, shares = np.empty(problem.m), np.zeros(n)
+    if known:
+        answer[: problem.d] = begin[: problem.d]
+        if problem.centred:
+            answer[problem.m - 1] = begin[problem.d]
     cdef double[::1] u = np.zeros(n) if all_rows else np.array(slack, dtype=np.float64)
     cdef double[::1] a = shares, x = answer, work = np.empty(n)
     cdef unsigned char[::1] inside = np.zeros(n, dtype=np.uint8)
@@ -965,7 +982,7 @@ def minimise(
                     inside[i] = problem.weights[i] > 0
             fold_others(problem, u, inside, a, work, method)
             method.gather(problem, inside)
-            method.run((1.0 - LITTLE) * goal, x, a, inside, shrinks)
+            method.run((1.0 - LITTLE) * goal, x, a, inside, shrinks, known)
             steps, read = steps + method.steps, read + method.read
             gap, lost, scale = method.gap, INFINITY, 1.0
             if gap <= goal:
@@ -974,7 +991,7 @@ def minimise(
                 break
             # Rows join in every round but where arithmetic overflows.
             all_rows = not (gap <= goal and lost < INFINITY)
-            few, rounds = least, rounds + 1
+            few, rounds, known = least, rounds + 1, not all_rows
     return answer, shares, steps, read, gap
 
 

@@ -235,8 +235,16 @@ class Solver(ABC):
         """None where the solver takes the problem, else why not and what to use."""
         return None
 
-    def about(self, slack: np.ndarray | None, rows: int) -> Solver:
-        """The solver, if it is `quick`, that begins on so many rows, near `slack`."""
+    def about(
+        self,
+        slack: np.ndarray | None,
+        rows: int,
+        model: tuple[np.ndarray, float] | None,
+    ) -> Solver:
+        """The solver, if it is `quick`, that begins at a model and its slacks.
+
+        On so many rows, those nearest to the margin.
+        """
         return self
 
     @abstractmethod

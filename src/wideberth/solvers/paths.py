@@ -168,8 +168,8 @@ class Sequence:
         if known is None:
             known = self.starts.known(problem, control.target, C)
         if known is None and solver.quick:
-            slack, rows = self.starts.foresee(problem, C)
-            solver = solver.about(slack, rows)
+            slack, rows, model = self.starts.foresee(problem, C)
+            solver = solver.about(slack, rows, model)
         elif known is None:
             start = self.starts.start(problem, control, C)
             slack = None if start is None else start.point.slack

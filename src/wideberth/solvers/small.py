@@ -65,21 +65,30 @@ def begins_with_estimate(problem: Problem) -> bool:
     return large and can_be_estimated(problem)
 
 
+#: w and b.
+Model = tuple[np.ndarray, float]
+
+
 class Small(Newton):
     """Newton's method by compiled steps; by `Newton` where these prove too little.
 
-    `slack` are slacks to begin with, where they are about known, and `rows` the size
-    of the first working set.
+    `slack` are slacks to begin with, where they are about known, `rows` the size of the
+    first working set, and `model` is w and b there.
     """
 
     quick = True
 
-    def __init__(self, slack: np.ndarray | None = None, rows: int = 0):
-        self.slack, self.rows = slack, rows
+    def __init__(
+        self,
+        slack: np.ndarray | None = None,
+        rows: int = 0,
+        model: Model | None = None,
+    ):
+        self.slack, self.rows, self.model = slack, rows, model
 
-    def about(self, slack, rows):
+    def about(self, slack, rows, model):
         """The same from these slacks."""
-        return Small(slack, rows)
+        return Small(slack, rows, model)
 
     def run(self, problem, control, start=None, decided=None):
         """From the slacks of `start`, if there is one."""
@@ -87,17 +96,22 @@ class Small(Newton):
         if start is not None:
             slack, few = start.point.slack, start.rows
         few = few if isinstance(few, int) else 0
-        found = solve_small(problem, control, slack, few)
+        found = solve_small(problem, control, slack, few, self.model)
         return super().run(problem, control, start, decided) if found is None else found
 
 
 def solve_small(
-    problem: Problem, control: Control, slack: np.ndarray | None = None, few: int = 0
+    problem: Problem,
+    control: Control,
+    slack: np.ndarray | None = None,
+    few: int = 0,
+    model: Model | None = None,
 ) -> Pair | None:
     """Solve a problem that `is_small`; None where the tolerance is not proven.
 
     Given about the right slacks it begins on the rows nearest to the margin, `few` of
-    them or more. None, too, where `max_iter` allows fewer than `MOST_STEPS` more steps.
+    them or more; and at w and b, where a `model` is given. None, too, where `max_iter`
+    allows fewer than `MOST_STEPS` more steps.
     """
     room = 0 if control.exhausted() else control.max_iter - control.steps
     if room < MOST_STEPS:
@@ -107,7 +121,8 @@ def solve_small(
         estimate = estimated_slacks(problem, problem.y[None])
         slack = None if estimate is None else estimate[0]
         problem.rows.passes.add(ESTIMATE_PRODUCTS * n)
-    x, alpha, gap = _minimised(problem, control, 0.5 * control.target, slack, few)
+    goal = 0.5 * control.target
+    x, alpha, gap = _minimised(problem, control, goal, slack, few, model)
     if not np.isfinite(gap):
         return None
     # A free b that is not unique is moved to the middle of the best ones by `prove`.
@@ -125,14 +140,16 @@ def _minimised(
     goal: float,
     slack: np.ndarray | None = None,
     few: int = 0,
+    model: Model | None = None,
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """x = (w, t, b), α, and the relative gap that the steps got to."""
     n, least = problem.n, _ROWS_WHERE_KNOWN if few else ROWS_PER_FEATURE
     least *= problem.rows.d
     few, many = max(few, int(LITTLE * n)), int(COPY_SHARE * n)
     small = _small_problem(problem)
+    begin = None if model is None else np.append(*model)
     x, share, steps, read, gap = minimise(
-        small, goal, _STEERING, least, many, slack, few
+        small, goal, _STEERING, least, many, slack, few, begin
     )
     control.steps += steps
     problem.rows.passes.add(STEP_PRODUCTS * read)

@@ -215,20 +215,24 @@ class Predictor:
             alpha = np.minimum(C / before * last.dual.alpha, problem.weights)
         return WarmStart(problem, point, alpha, rows=sampling or self.rows)
 
-    def foresee(self, problem: Problem, C: float) -> tuple[np.ndarray | None, int]:
-        """About the slacks at this C, by one line, and the size of a working set.
+    def foresee(
+        self, problem: Problem, C: float
+    ) -> tuple[np.ndarray | None, int, tuple[np.ndarray, float] | None]:
+        """About the slacks at this C, by one line, rows for them, and the model there.
 
         For solvers that are `quick`: nothing is evaluated. None and 0 where nothing is
         known.
         """
         if not self.past:
             points = self._predicted(problem, C)
-            return (points[0].slack, self.rows) if points else (None, 0)
-        slack = self.past[-1][1].point.slack
-        for stride, start, end in self._lines(C)[-1:]:
+            return (points[0].slack, self.rows, None) if points else (None, 0, None)
+        last = self.past[-1][1].point
+        slack, w, b = last.slack, last.w, last.b
+        for t, start, end in self._lines(C)[-1:]:
             if start.slack.size == end.slack.size == slack.size:
-                slack = slack + stride * (end.slack - start.slack)
-        return slack, self.rows
+                slack = slack + t * (end.slack - start.slack)
+                w, b = w + t * (end.w - start.w), b + t * (end.b - start.b)
+        return slack, self.rows, (w, b)
 
     def _bounds(self, problem: Problem) -> WarmStart:
         """All samples at their bounds, at the first C of all."""
