@@ -45,7 +45,7 @@ def test_the_page_tells_what_was_asked_found_and_proven(report):
         "How much noise it withstands", "Critical radius", "Class by class",
         "Rows that flip most easily", "What to measure more precisely",
         "The model, in the units of the data", "How good the optimum is",
-        "How to get this again",
+        "How to reproduce this",
     ):  # fmt: skip
         assert f">{heading}</h" in report
     assert "Rows left out, values missing</dt><dd>7</dd>" in report

@@ -100,7 +100,9 @@ def test_the_terminal_lists_the_first_and_a_file_all(fit, folder):
     assert shown == told[:5]
     assert len(told) == 7
     assert "and 2 more, in s.csv\n" in said
-    assert "left out   7 rows, until the same rows were left out again\n" in said
+    assert (
+        "left out   7 rows; ended because the same rows were left out again\n" in said
+    )
     proven = "no other weights that leave the same rows out lower the objective by more"
     assert proven in " ".join(said.split())
     assert "2 more; --suspects FILE lists all" in fit(*UGLY, "--folds", "0", words=True)

@@ -103,10 +103,10 @@ def test_worth_and_report(cli):
     page = Path("r.html").read_text("utf-8")
     for heading in ("The most doubtful rows", "What to measure again"):
         assert heading in page
-    assert result["worth"]["verdict"].startswith("A model of the errors")
-    assert "<strong>A model of the errors" in page
+    assert result["worth"]["verdict"].startswith("Modelling the errors")
+    assert "<strong>Modelling the errors" in page
     told = cli(f"fit data.csv --target kind --model measured {ERRORS} --folds 2").out
-    assert told.startswith("verdict    A model of the errors ")
+    assert told.startswith("verdict    Modelling the errors ")
     assert re.search(
         r"verdicts +\d+ rows certain, \d+ doubtful at 95 % confidence", told
     )
@@ -169,7 +169,7 @@ def test_gaps_alone_and_lopsided_errors(cli):
     words = f"--drop {' '.join(map(repr, marked()))} --report r.html"
     result = json.loads(cli(f"{FIT} {words}").out)
     assert result["uncertainty"]["errors"] is None
-    assert "A model of the gaps" in Path("r.html").read_text("utf-8")
+    assert "Modelling the gaps" in Path("r.html").read_text("utf-8")
     model = MeasuredSVC(random_state=0).fit(X[TWO], LABELS[TWO])
     found = read_csv(cli("predict m.wideberth data.csv").out)
     np.testing.assert_allclose(

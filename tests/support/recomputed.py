@@ -456,7 +456,7 @@ def _classes(case, table):
 
 
 def _scales(case, table):
-    shown = ["noise of size 1"] if case.scales else []
+    shown = ["noise at radius 1"] if case.scales else []
     if case.errors is not None:
         shown = ["median error", "error as share of std"]
     rows = rows_of(table, "feature", "mean", "std", "min", "max", *shown)
@@ -652,7 +652,7 @@ def _doubtful(case, table):
     doubtful = np.flatnonzero(found.chance > 1 - 0.95)
     order = doubtful[np.argsort(-found.chance[doubtful], kind="stable")][:25]
     rows = rows_of(
-        table, "row", "class given", "prediction", "or else", "chance", "margin",
+        table, "row", "class given", "prediction", "second class", "chance", "margin",
         "spread", "measure again", "share",
     )  # fmt: skip
     for row, i in zip(rows, order, strict=True):
@@ -670,9 +670,7 @@ def _doubtful(case, table):
 def _again(case, table):
     found = _verdict(case)
     doubtful = np.flatnonzero(found.chance > 1 - 0.95)
-    rows = rows_of(
-        table, "feature", "doubtful rows", "of them gaps", "mean share of the doubt"
-    )
+    rows = rows_of(table, "feature", "doubtful rows", "of them missing", "mean share")
     seen, before = set(), np.inf
     for row in rows:
         name = row[0].value

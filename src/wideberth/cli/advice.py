@@ -211,7 +211,7 @@ def _subject(
     """What was asked for beyond an ordinary model; empty if nothing was."""
     if verdicts is not None or (model.line is not None and model.line.slopes):
         known = "gaps" if noise.errors is None else "errors"
-        return f"a model of the {known}"
+        return f"modelling the {known}"
     parts = {
         "robustness": noise.largest > 0 or noise.asked is not None,
         "the norm penalty": model.norm_penalty > 0,
@@ -653,5 +653,5 @@ def tell_left_out(problems: list[ProblemFacts]) -> str:
     counts = [one.descent["left_out"] for one in problems if one.descent]
     told = counted(sum(counts), "row")
     if len(counts) > 1:
-        told += f", over {len(counts)} classes set against the rest"
+        told += f" in {len(counts)} problems, each a class against the rest"
     return told

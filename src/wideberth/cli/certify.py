@@ -199,7 +199,7 @@ class _Tally:
             summary["labelled"] = len(right)
             for name, rows, *about in (
                 ("accuracy", right, "row with a class", "rows with a class"),
-                ("accuracy_of_certain", right[sure], "certain one", "certain ones"),
+                ("accuracy_of_certain", right[sure], "certain row", "certain rows"),
             ):
                 if rows.size:
                     summary[name] = float(rows.mean())

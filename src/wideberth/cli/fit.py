@@ -78,11 +78,9 @@ def run(options: FitOptions, opened: Opened) -> int:
         for advice in result.warnings:
             output.warn(advice.text)
     if result.interrupted:
-        told = "it was judged on no rows left out, as no two folds were done"
+        told = "it is not cross-validated, as no two folds were done"
         if result.evaluation is not None:
-            told = (
-                f"it was judged on the {result.evaluation.folds} folds that were done"
-            )
+            told = f"its figures rest on the {result.evaluation.folds} folds done"
         output.warn(f"interrupted. The model is kept; {told}.")
         return 130
     return 3 if any(advice.serious for advice in result.warnings) else 0
@@ -212,7 +210,8 @@ def _in_words(result: FitResult) -> Iterator[tuple[str, str | TextTable]]:
             where = f", in {options.suspects}" if options.suspects else where
             yield "", f"and {more} more{where}"
         problems = training.problems
-        yield "left out", f"{tell_left_out(problems)}, until {tell_ending(problems)}"
+        why = f"ended because {tell_ending(problems)}"
+        yield "left out", f"{tell_left_out(problems)}; {why}"
     if training.problems:
         gap = output.small_share(training.relative_gap)
         proven = f"proven: no other weights{among} lower the objective"

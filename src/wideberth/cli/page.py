@@ -145,23 +145,22 @@ def _asked(result: FitResult) -> list[tuple[str, str]]:
             about += (
                 f", in units of {number(model.line.scale)}, the scatter of the target"
             )
-        pairs.append(("C, the price of errors", about))
+        pairs.append(("C, the penalty of errors", about))
     if (kernel := model.kernel) is not None:
         pairs += [
             ("Kernel", f"RBF, γ = {number(kernel.gamma)} ({kernel.gamma_from})"),
             ("Landmarks", f"{kernel.landmarks} rows ({kernel.landmarks_from})"),
         ]
     if model.norm_penalty > 0:
-        price = number(model.norm_penalty)
-        pairs.append(("Norm penalty, the price of weights", price))
+        pairs.append(("Norm penalty, of weights", number(model.norm_penalty)))
     if model.ramp is not None:
         level = number(model.ramp)
-        about = f"may be wrong: a row whose margin is below {level} counts no further"
+        about = f"may be wrong: below the margin {level} the loss of a row is constant"
         pairs.append(("Labels", about))
     scaled = asked.standardize or result.measured
     gaps = "measured" if asked.measured else asked.missing or "drop"
     known = [f"those of {asked.weight_column}"] if asked.weight_column else []
-    even = ["of equal weight together"] if asked.class_weight else []
+    even = ["every class has the same total weight"] if asked.class_weight else []
     weights = ", ".join([*known, *even]) or "every row counts the same"
     pairs += [
         ("Features", "standardised for training" if scaled else "as given"),
@@ -234,22 +233,22 @@ def _critical(result: FitResult) -> str:
     if not problems:
         return ""
     if not lost:
-        what = "go with the number" if numbers else "tell the classes apart"
+        what = "predict the number" if numbers else "separate the classes"
         return (
             f"There is none: features without noise {what}, however large the noise of "
-            "the others is."
+            "the others."
         )
     first, limits = min(lost, key=lambda pair: pair[1][0])
-    of = "It"
+    of = "It is"
     if len(problems) > 1:
-        of = f"For the class {first.class_}, the first to be lost, it"
-    where = f"is {_limit(first, noise)[0]} {noise.unit}"
+        of = f"It is smallest for the class {first.class_}:"
+    where = f"{_limit(first, noise)[0]} {noise.unit}"
     if first.critical_factor is not None and not noise.per_row:
-        where += f", {_between(limits)} times the radius trained with"
-    what = "goes with the number" if numbers else "separates the classes"
+        where += f", {_between(limits)} times the training radius"
+    what = "predicts the number" if numbers else "separates the classes"
     return (
-        f"{of} {where}. Noise of that size covers all that {what}, and the best model "
-        "ignores the features. A radius should stay well below."
+        f"{of} {where}. Noise of that size hides all that {what}, and the best model "
+        "ignores the features. Choose a radius well below it."
     )
 
 
@@ -310,20 +309,20 @@ def _noise_curves(found: Evaluation, noise: NoiseFacts) -> Figure | None:
     upright = (
         "the median radius of the rows" if noise.per_row else "the radius asked for"
     )
-    upright = f"The upright line is {upright}" if noise.asked else ""
+    upright = f" The vertical line is {upright}" if noise.asked else ""
     if found.majority is not None:
         over = ", in the mean over the classes" if found.balanced else ""
         always = "same" if found.balanced else "most common"
         caption = (
-            f"The share of unseen rows that stay right under every change of that size"
-            f"{over}. The band spans the folds of this model. "
-            f"{f'{upright}, and the' if upright else 'The'} dotted line is what always "
-            f"naming the {always} class achieves."
+            f"The share of unseen rows that stay right under all noise of that radius"
+            f"{over}. The band spans the folds of this model."
+            f"{f'{upright}, and the' if upright else ' The'} dotted line is what "
+            f"always naming the {always} class achieves."
         )
     else:
         caption = (
-            f"The {found.measure} of unseen rows, each where noise of that size puts "
-            f"it furthest off. The band spans the folds of this model. {upright}."
+            f"The {found.measure} of unseen rows under the worst noise of that radius. "
+            f"The band spans the folds of this model.{upright and f'{upright}.'}"
         )
     told = []
     for name, curve in zip(names, curves, strict=True):
@@ -341,17 +340,17 @@ def _noise_curves(found: Evaluation, noise: NoiseFacts) -> Figure | None:
 
 
 def _residuals(shown: Residuals) -> Figure:
-    """What rows left out are off, against what was predicted."""
+    """Residuals of rows left out, against what was predicted."""
 
     def draw(axes) -> None:
         dots = {"s": 7, "alpha": 0.5, "color": SERIES[0], "linewidths": 0}
         axes.scatter(shown.predictions, shown.residuals, **dots)
         axes.axhline(0, color=TEXT, lw=0.8)
-        axes.set(xlabel="prediction", ylabel="number less prediction")
+        axes.set(xlabel="prediction", ylabel="number minus prediction")
 
     caption = (
-        "Every dot is a row that the model had not seen. A bend says that a straight "
-        "line does not fit; a funnel, that large predictions are less sure."
+        "Every dot is a row that the model had not seen. A bend means that a straight "
+        "line does not fit; a funnel, that large predictions are less precise."
     )
     far = max(shown.residuals, key=abs)
     label = f"Residuals against predictions; the largest is {number(far)}."
@@ -382,8 +381,8 @@ def _choice_curves(choice: Choice) -> Figure:
     label = f"{title}. The best is {best} at C {number(choice.C)}."
     names = [f"{choice.unit} {choice.factors[k]:g}" for k in shown]
     legend = list(enumerate(names, 1)) if len(shown) > 1 else []
-    about = "The upright line is the choice."
+    about = "The vertical line is the choice."
     if proof is not None:
         legend = [(1, "found"), (2, "no C is better")]
-        about += " No exact optimum is beyond the steps."
+        about += " No exact optimum is better than the steps."
     return _figure("choice-of-C", title, about, draw, label, legend)

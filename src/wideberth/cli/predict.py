@@ -64,7 +64,8 @@ def _in_words(summary: dict) -> str:
     if (share := summary["coverage"]) is not None:
         told.append(f"low and high enclose {100 * share:g} % of the numbers")
     elif (radius := summary["radius"]) is not None:
-        told.append(f"low and high bound them under noise of radius {radius:g}")
+        within = f"under noise of radius {radius:g}"
+        told.append(f"low and high bound the prediction {within}")
     return "; ".join(told)
 
 
