@@ -71,7 +71,7 @@ from wideberth.problem.validation import (
 #: The first number of landmarks, and the most (a choice).
 _FIRST, _MOST = 128, 1_024
 #: The number is doubled while the last doubling explained more than this part of the
-#: variance of the labels: an exact machine is then at most half a point better on the
+#: variance of the labels: an exact machine is then at most 0.8 points better on the
 #: tables of `python -m benchmarks.kernels`.
 _GAIN = 0.02
 #: Folds and penalties of that regression; 1/penalty is about what C is to the hinge.
