@@ -102,7 +102,7 @@ def test_storage_does_not_change_the_answer():
 
 @pytest.mark.parametrize("intercept", [None, 0.0])
 def test_screening_fires_and_is_right(intercept):
-    problem = text_problem(n=4000, d=2000, C=0.1, radius=0.1, intercept=intercept)
+    problem = text_problem(n=4000, d=800, C=1.0, radius=0.1, intercept=intercept)
     found, control = run(problem, 1e-9)
     unscreened, _ = run(problem, 1e-9, region=None)
     assert control.trace[-1]["free"] < 0.5 * problem.n
