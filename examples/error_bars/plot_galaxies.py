@@ -31,7 +31,7 @@ sizes, repetitions = [100, 300, 1000], 3
 
 
 def ignored(train, test):
-    """Scores of a classifier that is not told the errors."""
+    """Scores of a classifier that ignores the errors."""
     model = make_pipeline(SimpleImputer(), StandardScaler(), RobustLinearSVC())
     return model.fit(X[train], y[train]).decision_function(X[test])
 

@@ -36,7 +36,7 @@ def measured(rng, n, unequal):
 
 
 def usual(X, E, y, new, new_errors):
-    """A classifier that is not told the errors."""
+    """A classifier that ignores the errors."""
     return make_pipeline(StandardScaler(), RobustLinearSVC()).fit(X, y).predict(new)
 
 

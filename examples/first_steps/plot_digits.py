@@ -32,8 +32,8 @@ fig, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
 bins = np.linspace(0, 20, 41)
 for name, model in [("plain", plain), ("robust", robust)]:
     right = model.predict(X_test) == y_test
-    reach = model.certified_radius(X_test)[right]
-    ax.hist(reach, bins, alpha=0.6, label=f"{name}: {right.mean():.3f} recognised")
+    radii = model.certified_radius(X_test)[right]
+    ax.hist(radii, bins, alpha=0.6, label=f"{name}: {right.mean():.3f} recognised")
 ax.set(xlabel="certified radius", ylabel="digits")
 ax.legend()
 
@@ -41,17 +41,17 @@ ax.legend()
 # The digits with the largest and with the smallest certified radius, and the error that
 # changes their class.
 
-reach = np.where(
+radii = np.where(
     robust.predict(X_test) == y_test, robust.certified_radius(X_test), np.nan
 )
-order = np.argsort(reach)[: np.sum(~np.isnan(reach))]
+order = np.argsort(radii)[: np.sum(~np.isnan(radii))]
 chosen = np.concatenate([order[-3:][::-1], order[[0, 1, 2]]])
-moved = robust.worst_case(X_test[chosen], y_test[chosen], radius=1.01 * reach[chosen])
+moved = robust.worst_case(X_test[chosen], y_test[chosen], radius=1.01 * radii[chosen])
 fig, axes = plt.subplots(3, 6, figsize=(9.5, 5.2), layout="constrained")
 for column, (i, move) in enumerate(zip(chosen, moved, strict=True)):
     after = robust.predict([X_test[i] + move])[0]
     images = [X_test[i], move, X_test[i] + move]
-    titles = [f"a {y_test[i]}, radius {reach[i]:.1f}", "change", f"taken for a {after}"]
+    titles = [f"a {y_test[i]}, radius {radii[i]:.1f}", "change", f"taken for a {after}"]
     styles = [("gray_r", 0, 16), ("RdBu_r", -8, 8), ("gray_r", 0, 16)]
     for ax, image, title, (colors, low, high) in zip(
         axes[:, column], images, titles, styles, strict=True
