@@ -274,7 +274,7 @@ def test_slacks_foreseen_put_nearly_all_rows_on_their_side(cancer, monkeypatch):
     monkeypatch.setattr(Predictor, "accept", watched)
     path(*cancer, Cs=np.geomspace(0.01, 1, 20), radii=[0.05, 0.06], solver=Small())
     assert len(shares) > 30
-    assert min(shares) > 0.95
+    assert min(shares[1:]) > 0.95  # the first is that of all samples at their bounds
 
 
 def test_a_callback_sees_where_it_is_and_may_stop(cancer):

@@ -8,10 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from problems import intercept_options, make_problem, problems
 from wideberth import NullModelWarning, solve
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.endpoints import critical_radius
 from wideberth.screening import Partition, Reduction
+from wideberth.solvers.attempts import middle_of_best
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint
 
@@ -198,3 +199,23 @@ def test_a_dual_point_that_cannot_be_balanced_has_no_value():
     small = Reduction.of(problem).shrink(one_class)
     light = small.problem.with_weights(0.1 * small.problem.weights)
     assert light.dual_at(np.zeros(light.n)).value == -np.inf
+
+
+@pytest.mark.parametrize("zeros", [0, 9])
+@pytest.mark.parametrize("n", [8, 40, 3000])
+def test_the_middle_beside_a_flat_intercept_is_that_of_all_sorted(n, zeros):
+    rng = np.random.default_rng(n)
+    X, y = rng.normal(size=(n, 3)), np.where(np.arange(n) % 2, 1, -1)
+    weights = np.ones(n)
+    weights[:zeros] = 0.0 if n > 10 else 1.0
+    problem = Problem.from_data(X, y, intercept=0.0, sample_weight=weights)
+    w = rng.normal(size=3)
+    best = problem.at(w)
+    dual = problem.dual_at(0.1 * problem.weights)
+    breaks = np.sort((problem.y * problem.at(w, 0.0).slack)[problem.weights > 0])
+    k = np.searchsorted(breaks, best.b)
+    off = problem.at(w, breaks[k - 1] + 0.1 * (breaks[k] - breaks[k - 1]))
+    assert off.value == pytest.approx(best.value, rel=1e-12)
+    found = middle_of_best(problem, Pair(off, dual), 1e-4)
+    assert found.point.b == pytest.approx(best.b, rel=1e-9)
+    assert found.point.b == pytest.approx(0.5 * (breaks[k - 1] + breaks[k]), rel=1e-9)

@@ -262,13 +262,27 @@ def middle_of_best(problem: Problem, found: Pair, tol: float) -> Pair:
     error = sum_rounding(problem.n) * (accurate_sum(weights) + abs(balance))
     if not abs(mass - other + balance) <= error:
         return found
-    step = problem.best_intercept(point.slack)
+    step = _to_the_middle(problem.y * point.slack, weights, error)
+    if not np.isfinite(step):
+        step = problem.best_intercept(point.slack)
     if abs(step) <= gamma(8) * (abs(point.b) + float(abs(point.slack).max())):
         return found
     pair = Pair(problem.at(point.w, point.b + step, point.margins), found.dual)
     if found.certificate.proves(tol) and not pair.certificate.proves(tol):
         return found
     return pair
+
+
+def _to_the_middle(breaks, weights, error: float) -> float:
+    """From 0, where P is flat in b, to the middle of the breaks on both sides of it.
+
+    Infinite where there is none on one side, and NaN where one is at 0.
+    """
+    breaks = breaks[weights > error]  # others do not end what is flat
+    below, above = breaks[breaks < 0], breaks[breaks > 0]
+    if below.size + above.size < breaks.size:
+        return np.nan
+    return 0.5 * float(below.max(initial=-np.inf) + above.min(initial=np.inf))
 
 
 def best_of(pairs: list[Pair]) -> Pair:

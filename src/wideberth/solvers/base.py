@@ -236,10 +236,7 @@ class Solver(ABC):
         return None
 
     def about(
-        self,
-        slack: np.ndarray | None,
-        rows: int,
-        model: tuple[np.ndarray, float] | None,
+        self, slack: np.ndarray, rows: int, model: tuple[np.ndarray, float]
     ) -> Solver:
         """The solver, if it is `quick`, that begins at a model and its slacks.
 

@@ -217,18 +217,19 @@ class Predictor:
 
     def foresee(
         self, problem: Problem, C: float
-    ) -> tuple[np.ndarray | None, int, tuple[np.ndarray, float] | None]:
+    ) -> tuple[np.ndarray, int, tuple[np.ndarray, float]]:
         """About the slacks at this C, by one line, rows for them, and the model there.
 
-        For solvers that are `quick`: nothing is evaluated. None and 0 where nothing is
-        known.
+        For solvers that are `quick`: nothing is evaluated after the first C.
         """
-        if not self.past:
-            points = self._predicted(problem, C)
-            return (points[0].slack, self.rows, None) if points else (None, 0, None)
-        last = self.past[-1][1].point
+        if self.past:
+            last = self.past[-1][1].point
+        elif self.before:
+            last = _moved(problem, self.before[0])
+        else:
+            last = self._bounds(problem).point
         slack, w, b = last.slack, last.w, last.b
-        for t, start, end in self._lines(C)[-1:]:
+        for t, start, end in self._lines(C)[-1:] if self.past else []:
             if start.slack.size == end.slack.size == slack.size:
                 slack = slack + t * (end.slack - start.slack)
                 w, b = w + t * (end.w - start.w), b + t * (end.b - start.b)
