@@ -2,7 +2,7 @@
 
 True features are N(μ, Σ), measured with errors E_i in the cells that are there; the
 target is t = ⟨w,x⟩ + b + scatter of variance σ². Errors in x flatten the slopes of
-plain regression; here they do not (docs/theory/population.md, theory §9 and §15).
+plain regression; here they do not (theory §9 and §15.5).
 
 Gaussian scatter: the target is one more feature, and EM fits the Gaussian of (x, t):
 
