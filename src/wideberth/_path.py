@@ -399,25 +399,25 @@ def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
         notes.append(
             convergence_warning(
                 f"The path was {reason}: {len(found)} of {found.done.size} points "
-                "were reached; `done` tells which."
+                "were reached; `done` shows which."
             )
         )
     left, of = found.done & ~found.converged, f"{len(found)} points"
-    advice = "`converged` tells which. Raise max_iter; if that does not help, "
+    advice = "`converged` shows which. Raise max_iter; if that does not help, "
     notes += not_proven(left, found.relative_gaps, tol, of, advice + remedy)
     if not found.null.any():
         return notes
     dead = found.null.any(axis=1)
     least, penalty = found.radii[dead].min(), found.norm_penalties[dead].min()
-    level, why = f"radius {least:g}", "the noise covers what X tells about y"
+    level, why = f"radius {least:g}", "the noise hides what X says about y"
     if penalty > 0:
         level = f"norm penalty {penalty:g}"
-        why = "the noise and the penalty outweigh what X tells about y"
+        why = "the noise and the penalty outweigh what X says about y"
     elif least == 0 or not found.objectives[found.null].any():
         why = "X says nothing about y, or one class has no weight"
     said = (
         f"The best robust model is w = 0, a constant prediction, at {found.null.sum()} "
-        f"of {len(found)} points, from {level} on: {why}. `null` tells which."
+        f"of {len(found)} points, from {level} on: {why}. `null` shows which."
     )
     return [*notes, NullModelWarning(said)]
 

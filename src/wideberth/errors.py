@@ -257,7 +257,7 @@ def fill(X_err, rule, X=None):
             "the value such as 0.05."
         )
     elif X is None:
-        raise ValueError(f"rule={rule} is a share of the value, which takes X.")
+        raise ValueError(f"rule={rule} is a share of the value; give X, too.")
     else:
         filled = rule * np.abs(float_array(X, "X"))
         if filled.shape != errors.shape:
@@ -386,7 +386,7 @@ def from_sides(X, down, up) -> tuple[np.ndarray, np.ndarray]:
     low, high = np.abs(sides[0]), sides[1]
     if (high < 0).any():
         raise ValueError(
-            f"up reaches down to {np.nanmin(high):g}; an upper error is not negative."
+            f"up holds {np.nanmin(high):g}; an upper error must not be negative."
         )
     skew = high - low
     variance = (1 - 2 / np.pi) * skew**2 + low * high

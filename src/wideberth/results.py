@@ -566,8 +566,8 @@ def not_proven(left, gaps, tol: float, of: str, remedy: str) -> list[Warning]:
     if not left.any():
         return []
     said = (
-        f"Not converged: tol={tol:.2e} is not proven of {left.sum()} of {of}, relative "
-        f"gaps up to {gaps[left].max():.2e} without their rounding; {remedy}."
+        f"Not converged: tol={tol:.2e} is not proven for {left.sum()} of {of}, with "
+        f"relative gaps up to {gaps[left].max():.2e}, without rounding; {remedy}."
     )
     return [convergence_warning(said)]
 
@@ -601,17 +601,15 @@ def shortfall(certificate: Certificate, tol: float) -> str:
     if not certificate.gap <= tol * certificate.scale:
         return f"{gap} > tol={tol:.2e}"
     doubt = certificate.rounding / (certificate.scale or 1.0)
-    gap += f", which rounding may have put off by {doubt:.2e}, > tol={tol:.2e}"
-    return (
-        gap if tol >= PROVABLE else f"{gap}, of which {PROVABLE:.0e} has to be proven"
-    )
+    gap += f" and its rounding of up to {doubt:.2e} exceed tol={tol:.2e}"
+    return gap if tol >= PROVABLE else f"{gap} (they may reach {PROVABLE:.0e})"
 
 
 def who_is_to_blame(certificate: Certificate, tol: float) -> str:
     """Rounding, if its bound alone exceeds what must be proven; else the solver."""
     if not certificate.rounding <= max(tol, PROVABLE) * certificate.scale:
-        return "rounding forbids more"
-    return "the solver came no further"
+        return "rounding errors are larger than tol"
+    return "the solver made no further progress"
 
 
 def null_model(
@@ -624,19 +622,19 @@ def null_model(
     best = "The best robust model is w = 0, a constant prediction: "
     if ramp:
         text = (
-            "The model is w = 0, a constant prediction: the ramp leaves out what "
-            "contradicts it. Raise C, lower ramp (−1 is usual) or radius, or give "
+            "The model is w = 0, a constant prediction: the ramp leaves out samples "
+            "that contradict it. Raise C, lower ramp (−1 is usual) or radius, or give "
             f"starts=3; the critical uniform radius of the samples kept is {size}."
         )
     elif penalised:
         text = best + (
-            "norm_penalty and noise outweigh what the features tell about y. The "
-            f"critical uniform radius beside this penalty is {size}; choose a smaller "
+            "norm_penalty and noise outweigh what the features say about y. The "
+            f"critical uniform radius with this penalty is {size}; choose a smaller "
             "norm_penalty or radius."
         )
     elif noisy:
         text = best + (
-            "the noise covers what the features tell about y. The critical uniform "
+            "the noise hides what the features say about y. The critical uniform "
             f"radius is {size}; choose a smaller radius."
         )
     else:

@@ -259,7 +259,7 @@ def test_searches_judge_with_the_errors_of_the_rows_left_out(data):
             cross_val_score(
                 quick(), X, y, scoring="roc_auc", error_score="raise", **given
             )
-    with pytest.raises(TypeError, match="metric=3 is no scorer"):
+    with pytest.raises(TypeError, match="metric=3 is not a scorer"):
         measured_scorer(3)(one, X, y, X_err=E)
 
 

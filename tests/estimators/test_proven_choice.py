@@ -91,7 +91,7 @@ def test_where_more_values_of_C_would_not_help_none_are_advised():
         ({"Cs": (1.0, 0.1)}, "low < high"),
         ({"Cs": (0.1, 1.0), "prove": 0}, "prove=0"),
         ({"Cs": (0.1, 1.0), "ramps": [-1.0]}, "ramps are not convex"),
-        ({"Cs": (0.1, 1.0), "scoring": "roc_auc"}, "Nothing is proven about"),
+        ({"Cs": (0.1, 1.0), "scoring": "roc_auc"}, "There is no proof for scoring"),
     ],
 )
 def test_what_cannot_be_proven_is_refused(stated, words):

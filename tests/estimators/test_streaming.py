@@ -108,7 +108,7 @@ def test_open_data_may_have_its_columns_in_another_order(model, table, rows):
     [
         (lambda m, bare, t: bare.predict(t), "no names for them.*'label', 's'"),
         (lambda m, bare, t: m.score(t), "the column of .* that holds the labels"),
-        (lambda m, bare, t: m.stream(t, "fit"), "'fit' is no method"),
+        (lambda m, bare, t: m.stream(t, "fit"), "'fit' is not a method"),
         (lambda m, bare, t: m.worst_case(t, "label"), "worst_case needs the data in"),
         (lambda m, bare, t: RobustLinearSVC().fit(t), "that holds the labels"),
         (

@@ -114,7 +114,7 @@ def test_two_sides_have_the_moments_of_a_split_normal_law():
 
 
 def test_two_sides_that_cannot_be_are_refused():
-    with pytest.raises(ValueError, match="up reaches down to -1"):
+    with pytest.raises(ValueError, match="up holds -1"):
         from_sides([[1.0]], 1.0, -1.0)
     with pytest.raises(ValueError, match=r"down has shape \(2,\)"):
         from_sides([[1.0]], [1.0, 2.0], 1.0)

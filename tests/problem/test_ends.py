@@ -91,7 +91,7 @@ def test_what_nobody_proves_is_not_called_null(monkeypatch):
     monkeypatch.setattr(conic, "solve_conic", fail)
     monkeypatch.setattr(attempts, "_second_attempts", lambda problem: iter(()))
     X, y = clouds(2)
-    with pytest.warns(ConvergenceWarning, match="not proven of 1 of 1 points"):
+    with pytest.warns(ConvergenceWarning, match="not proven for 1 of 1 points"):
         found = path(X, y, Cs=[1.0], solver="conic", fit_intercept=False)
     assert found.complete
     assert not found.coefs.any()
@@ -147,10 +147,10 @@ def test_a_class_of_no_weight_beside_a_free_intercept_costs_nothing(side, radius
 def test_rounding_is_blamed_only_where_its_bound_exceeds_the_tolerance():
     control = Control(tol=1e-6)
     stuck = str(not_converged(control, Certificate(1.0, 0.0, 1e-12), 0.1))
-    assert "rounding forbids more" not in stuck
-    assert "the solver came no further" in stuck
+    assert "rounding errors are larger" not in stuck
+    assert "the solver made no further" in stuck
     drowned = str(not_converged(control, Certificate(1.0, 1.0 - 1e-7, 1e-5), 0.1))
-    assert "rounding forbids more" in drowned
+    assert "rounding errors are larger" in drowned
 
 
 # -- numbers beyond range ------------------------------------------------------------

@@ -313,7 +313,7 @@ def test_an_interrupt_leaves_the_points_reached(cancer):
 
 
 def test_points_that_do_not_converge_are_reported_together(cancer):
-    with pytest.warns(ConvergenceWarning, match="points, relative gaps up to"):
+    with pytest.warns(ConvergenceWarning, match="points, with relative gaps up to"):
         found = path(*cancer, Cs=[1.0, 10.0], max_iter=2, fit_intercept=False)
     assert found.complete
     assert not found.converged.all()

@@ -205,7 +205,7 @@ class Curve:
 
 def _refuse(name: str, why: str, way: str) -> NoReturn:
     raise ValueError(
-        f"'{name}' is a Nystroem step, behind which nothing can be certified: {why}. "
+        f"'{name}' is a Nystroem step, after which nothing can be certified: {why}. "
         f"{way}"
     )
 
@@ -315,7 +315,7 @@ class JudgedCurve(Judged):
         if radius is None:
             raise ValueError(
                 "radius must be given: this model was trained with one radius per "
-                "sample, and it does not know those of these samples."
+                "sample, and it does not know those of these samples. Give radius=..."
             )
         return radius
 

@@ -53,13 +53,13 @@ def place_of_features(steps) -> int | None:
     places = [k for k, (_, s) in enumerate(steps) if isinstance(s, TrueFeatures)]
     if len(places) > 1:
         raise ValueError(
-            f"TrueFeatures stands at the places {places} of this pipeline; what it "
-            "makes has no errors left for a second one. Keep one of them."
+            f"TrueFeatures occurs at the places {places} of this pipeline; after the "
+            "first no errors are left for another. Keep one of them."
         )
     if places and places[0] != len(steps) - 2:
         raise ValueError(
             f"'{steps[places[0] + 1][0]}' stands between TrueFeatures and the "
-            "classifier. Put it before TrueFeatures, which comes last but one."
+            "classifier. Put it before TrueFeatures."
         )
     return places[0] if places else None
 
@@ -200,7 +200,7 @@ class Denoised:
         if self.features.n_components_ > 1:
             raise ValueError(
                 f"The population has {self.features.n_components_} Gaussians, and the "
-                "posterior mean bends with the measurement, so that no exact radius "
+                "posterior mean is not linear in the measurement, so no exact radius "
                 "is known. Use n_components=1, or ask for verdict(X, X_err), which "
                 "holds for any number of them."
             )
@@ -305,8 +305,8 @@ def carried_errors(X, X_err, Z, linear: sp.csr_array):
     filled = np.isnan(values).any(axis=1) & ~np.isnan(after).any(axis=1)
     if filled.any() and linear.shape[0] >= linear.shape[1]:
         raise ValueError(
-            f"A step before TrueFeatures fills gaps (row {int(filled.argmax())}), so "
-            "that guesses would count as exact. Leave them NaN: TrueFeatures fills "
+            f"A step before TrueFeatures fills gaps (row {int(filled.argmax())}), and "
+            "guesses would count as exact. Leave them NaN: TrueFeatures fills "
             "them, and knows how uncertain that is."
         )
     if X_err is None:

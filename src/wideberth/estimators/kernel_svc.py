@@ -436,8 +436,8 @@ class RobustKernelSVC(LinearClassifier):
 
     def _robust_model(self):
         raise ValueError(
-            "Behind a kernel a model has no weights of features. What it weighs are "
-            "the features of the kernel: model.pipeline_[0].transform(X), model.coef_."
+            "A model with a kernel has no weights of features. It weighs the features "
+            "of the kernel: model.pipeline_[0].transform(X), model.coef_."
         )
 
     def __sklearn_tags__(self):
@@ -604,6 +604,6 @@ def _ridge_errors(Z: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> np.nd
 def _refuse_sparse(X) -> None:
     if sp.issparse(X):
         raise TypeError(
-            "Sparse X was given; RobustKernelSVC needs a dense array, for the kernel "
-            "is of distances between rows. Give X.toarray(), or take RobustLinearSVC."
+            "Sparse X was given; RobustKernelSVC needs a dense array, because it "
+            "uses distances between rows. Give X.toarray(), or use RobustLinearSVC."
         )

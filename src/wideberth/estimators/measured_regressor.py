@@ -245,7 +245,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         if not line.converged:
             warnings.warn(
                 f"EM has not converged after {_MAX_ITER} steps: the measurements "
-                "hardly tell some slope. Drop columns that hold nearly the same "
+                "hardly determine a slope. Drop columns that hold nearly the same "
                 "quantity, or set shrinkage='auto'.",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -747,16 +747,16 @@ def _remarks(line: MeasuredLine, data: Targets, names) -> Iterator[str]:
     times = errors_too_large(residuals, errors, others)
     if far:
         yield (
-            f"{far} A value so far off turns the {word}: set it to NaN, raise its "
-            "error, or take logarithms."
+            f"{far} A value so far off turns the {word}: set it to NaN, give it a "
+            "larger error, or take logarithms."
         )
     if features:
         yield features
     if times:
         yield (
-            f"y scatters less about the {word} than y_err says: it looks about "
-            f"{times:.2g} times too large. scatter_ cannot be told then, and {slopes} "
-            "and intervals rest on y_err. State a smaller one."
+            f"y scatters less about the {word} than y_err says: y_err looks about "
+            f"{times:.2g} times too large. Then scatter_ is not known, and {slopes} "
+            "and intervals depend on y_err. Give a smaller one."
         )
     elif line.loss == "gaussian" and line.varies[-1]:
         yield from _heavy_tails(residuals, np.sqrt(line.scatter**2 + variances))
@@ -777,8 +777,8 @@ def _too_large_errors(line: MeasuredLine, part: Measurements, names, slopes) -> 
     worst = max(found, key=lambda name: found[name])
     return (
         f"These columns scatter less than X_err says: {', '.join(found)}. The errors "
-        f"of {worst} look about {found[worst]:.2g} times too large, and {slopes} rest "
-        "on them. State smaller ones."
+        f"of {worst} look about {found[worst]:.2g} times too large, and {slopes} "
+        "depend on them. Give smaller ones."
     )
 
 
@@ -792,10 +792,10 @@ def _heavy_tails(residuals: np.ndarray, spreads: np.ndarray) -> Iterator[str]:
     yield (
         "The scatter about the line has heavy tails: the variance of the slopes is "
         f"about {efficiency:.2g} times that with loss='absolute', which follows the "
-        "median of y. Set that, unless it is the mean that you are after."
+        "median of y. Set that, unless you need the mean."
     ) + (
         f" Look at row {row} first: its y is {times:.0f} times as far from the line as "
-        "the middle half of the rows are from each other."
+        "the quartiles of the residuals are from each other."
         if times > FAR
         else ""
     )
@@ -816,11 +816,11 @@ def _misfit(line: MeasuredLine, part: Measurements, names) -> Iterator[str]:
     columns = {what: [places[j] for j in js] for what, js in columns.items()}
     lacking, shared = lacks(columns, names), "the share of targets in intervals"
     if lacking:
-        holds = f"Slopes and {shared} do not rest on that."
+        holds = f"Slopes and {shared} do not depend on that."
         if line.curve:
-            holds = f"{shared.capitalize()} does not rest on that; predictions do."
+            holds = f"{shared.capitalize()} does not depend on it; predictions do."
         elif line.loss == "absolute":
-            holds = f"{shared.capitalize()} does not rest on that; slopes do."
+            holds = f"{shared.capitalize()} does not depend on it; slopes do."
         yield (
             f"One Gaussian does not fit the true features: {lacking}. {holds} "
             "Predictions may be better from several Gaussians: with "

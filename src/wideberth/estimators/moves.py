@@ -77,9 +77,9 @@ def linear_steps(transformer, X) -> tuple[sp.csr_array, np.ndarray]:
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(
-            f"X, as it is given to '{steps[0][0]}', is no table of numbers and "
-            "categories, so that noise in raw units means nothing. Make one of it "
-            "before this pipeline."
+            f"X, as it is given to '{steps[0][0]}', is not a table of numbers and "
+            "categories, so noise in raw units means nothing. Turn it into one before "
+            "this pipeline."
         )
     return _in_turn(steps, _Inputs(X[:_ROWS], exact, np.zeros_like(exact))), exact
 

@@ -534,7 +534,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         check_is_fitted(self[-1], "coef_")
         if isinstance(self[-1], LinearRegressor):
             raise AttributeError(
-                "Classes have certified radii; a number has a prediction_range."
+                "certified_radius is for classes; for numbers use prediction_range."
             )
         if self._denoised is not None:
             return self._denoised.judge(X, X_err)
@@ -549,7 +549,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if self.linear_map_ is None:
             step = "TrueFeatures" if self.curved_ is None else "Nystroem"
             raise ValueError(
-                f"Behind {step} a model has no weights in raw units. Use what the "
+                f"After {step} a model has no weights in raw units. Use what the "
                 "classifier sees: "
                 "model[:-1].transform(X), and model[-1]."
             )

@@ -534,8 +534,8 @@ def read_proof(search) -> tuple[float, float]:
     check_number(search.prove, "prove", positive=True)
     if not isinstance(search.Cs, tuple | list | np.ndarray) or len(search.Cs) != 2:
         raise ValueError(
-            f"Cs={short(search.Cs)} must be the range (low, high) with prove: every C "
-            "between is proven about."
+            f"Cs={short(search.Cs)} must be the range (low, high) with prove: the "
+            "proof covers every C between."
         )
     ends = [check_number(each, "Cs", positive=True) for each in search.Cs]
     if not ends[0] < ends[1]:
@@ -558,7 +558,7 @@ def check_provable(search, params: dict) -> None:
         named = "accuracy, balanced accuracy, robust_scorer and the pinball loss"
     if params or not known:
         raise ValueError(
-            f"Nothing is proven about scoring={short(search.scoring)}; prove takes "
+            f"There is no proof for scoring={short(search.scoring)}; prove takes "
             f"{named}, without weights or other metadata. Leave out prove, or take one "
             "of these."
         )

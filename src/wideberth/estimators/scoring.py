@@ -114,9 +114,9 @@ class RobustScorer(_RoutedScorer):
         """Score a fitted classifier on samples with labels."""
         if not hasattr(model, "robust_score"):
             raise TypeError(
-                f"{type(model).__name__} has no robust_score, by which robust_scorer "
-                "judges; give a RobustLinearSVC, alone or last in what "
-                "make_robust_pipeline returns."
+                f"{type(model).__name__} has no robust_score, which robust_scorer "
+                "needs; give a RobustLinearSVC, alone or as the last step of "
+                "make_robust_pipeline."
             )
         weights = compute_sample_weight("balanced", y) if self.balanced else None
         return model.robust_score(X, y, self.radius, weights, X_err)
@@ -132,7 +132,7 @@ class MeasuredScorer(_RoutedScorer):
         """Score a fitted classifier on objects with labels, given their errors."""
         if not (isinstance(self.metric, str) or callable(self.metric)):
             raise TypeError(
-                f"metric={short(self.metric)} is no scorer; give a name such as "
+                f"metric={short(self.metric)} is not a scorer; give a name such as "
                 "'roc_auc', or what sklearn.metrics.make_scorer returns."
             )
         return get_scorer(self.metric)(_WithErrors(model, X_err), X, y)

@@ -37,7 +37,7 @@ def per_row(method: Callable) -> Callable:
         refused = params.keys() - _SETTINGS.get(name, set())
         if refused:
             raise ValueError(
-                f"{listed(sorted(refused))} {agree(len(refused), 'goes', 'go')} with "
+                f"{listed(sorted(refused))} {agree(len(refused), 'needs', 'need')} "
                 f"rows in memory; X is a {type(X).__name__}, read in chunks."
             )
         source: Any = _opened(self, X, X_err=X_err)
@@ -85,7 +85,7 @@ class StreamedMixin:
             if not getattr(getattr(type(self), name, None), "answers_rows", False):
                 known = [n for n in dir(type(self)) if n in _KINDS]
                 raise ValueError(
-                    f"{name!r} is no method with one answer per row; choose from "
+                    f"{name!r} is not a method with one answer per row; choose "
                     f"{listed(known)}."
                 )
         source = _opened(self, X, X_err=X_err, memory=memory)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammainc, ndtr
 
+from wideberth.data.errors import agree, counted
 from wideberth.kernels.gaussians import densities
 from wideberth.measurement.fitting import GaussianFitter, thinned
 from wideberth.measurement.population import (
@@ -74,11 +75,11 @@ def far_cells(part: Measurements, beside: np.ndarray, rows, names) -> str:
     if not far.any():
         return ""
     row, column = np.unravel_index(off.argmax(), off.shape)
-    columns = ", ".join(str(names[j]) for j in np.flatnonzero(far))
+    columns, n = ", ".join(str(names[j]) for j in np.flatnonzero(far)), far.sum()
     return (
-        f"{far.sum()} measurements are more than {FAR:g} times as far from the median "
-        "of their column as their error and the middle half of the column explain, in "
-        f"the columns: {columns}. The worst is in row {rows[row]}, column "
+        f"{counted(n, 'measurement')} {agree(n, 'is', 'are')} more than {FAR:g} times "
+        "as far from the median of the column as the error and the middle half of the "
+        f"column explain, in {columns}. The worst is in row {rows[row]}, column "
         f"{names[column]!s}."
     )
 

@@ -221,8 +221,8 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             K = self.n_components_
             warnings.warn(
                 f"A population of {f'{K} Gaussians' if K > 1 else 'one Gaussian'} does "
-                f"not fit these measurements: {found}. Posteriors and chances rest on "
-                "it. Take logarithms of skewed columns, or give a larger n_components, "
+                f"not fit these measurements: {found}. Posteriors and chances depend "
+                "on it. Take logarithms of skewed columns, or a larger n_components, "
                 f"such as {K + 1}.",
                 UserWarning,
                 stacklevel=2,
@@ -434,7 +434,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if far := far_cells(part, self._beside, rows, self._names()):
             warnings.warn(
                 f"{far} A population of Gaussians has no such tails: take logarithms, "
-                "raise errors, or set such cells to NaN.",
+                "give larger errors, or set such cells to NaN.",
                 UserWarning,
                 stacklevel=3,
             )
