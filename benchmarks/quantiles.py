@@ -32,6 +32,8 @@ from wideberth import solve
 TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 #: Seconds after which a solver is not asked for more digits.
 PATIENCE = 10.0
+#: Seconds that repeats of one call may take.
+_TURN = 0.3
 Fit = Callable[[np.ndarray, np.ndarray, float, float, float], np.ndarray]
 
 
@@ -91,13 +93,13 @@ def objective(X, t, C, tau, w) -> float:
 
 
 def timed(work: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    """Median processor time of three calls, or of one that takes long."""
+    """Median processor time of fifteen calls, or of one that takes long."""
     seconds: list[float] = []
-    for _ in range(3):
+    for _ in range(15):
         started = time.process_time()
         found = work()
         seconds.append(time.process_time() - started)
-        if seconds[0] > 1:
+        if seconds[0] > 1 or sum(seconds) > _TURN:
             break
     return float(np.median(seconds)), found
 

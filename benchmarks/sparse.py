@@ -49,9 +49,9 @@ def the_papers(report: Report, repeats: int) -> None:
             timed(partial(solve, X, y, solver=solver, **given), repeats)
             for solver in ("auto", "newton")
         ]
-        started = time.perf_counter()
+        started = time.process_time()
         objective = clarabel(X, y, C, radius)
-        theirs = time.perf_counter() - started
+        theirs = time.process_time() - started
         ratios.append(theirs / ours[0])
         report.say(
             f"| {name} | {C:g} | {radius:g} | {1e3 * ours[0]:.1f} | "
@@ -128,9 +128,9 @@ def text(report: Report, repeats: int) -> None:
         other, gap = "not installed", ""
         try:
             for tol in (1e-1, 1e-2, 1e-3, 1e-4):
-                started = time.perf_counter()
+                started = time.process_time()
                 w = rehline(X, y, 1.0, s, tol, 100_000)
-                taken = time.perf_counter() - started
+                taken = time.process_time() - started
                 reached = objective(X, y, w, 1.0, s) / best - 1
                 other, gap = f"{taken:.2f}", f"{reached:.0e}"
                 if reached <= max(found.primal / best - 1, 1e-4) or taken > 120:
