@@ -53,7 +53,7 @@ def test_who_is_left_out_but_predicted_right_is_no_suspect(flipped):
 def test_a_model_that_tells_nothing_disbelieves_nobody(flipped):
     X, y, _ = flipped
     model = RobustLinearSVC(C=1e-4, ramp=0.0)
-    with pytest.warns(UserWarning, match="the ramp leaves out what contradicts it"):
+    with pytest.warns(UserWarning, match="the ramp leaves out samples"):
         model.fit(X, y)
     assert not model.coef_.any()
     assert len(model.suspects_) == 0

@@ -114,7 +114,7 @@ def test_polyhedra_and_penalties_in_chunks(shape, share, intercept, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"X_err": True}, "the noise covers"),
+        ({"X_err": True}, "the noise hides"),
         ({"X_err": True, "norm_penalty": 1e3}, "norm_penalty and noise outweigh"),
         ({"noise": "linf", "norm_penalty": 1e3}, "norm_penalty and noise outweigh"),
     ],

@@ -166,7 +166,7 @@ def _in_words(result: FitResult) -> Iterator[tuple[str, str | TextTable]]:
     yield "verdict", f"{result.worth.verdict} {result.worth.detail}".strip()
     what = f"{len(data.classes)} classes"
     if line is not None:
-        what = "numbers" if line.slopes else f"the {line.level} of numbers"
+        what = "numbers" if line.slopes else f"numbers (their {line.level})"
     yield "data", f"{data.target}: {what} from {features}, {used}"
     if data.task_story:
         kind = "numbers" if line is not None else "classes"

@@ -321,8 +321,8 @@ _HELP = {
     "scales or replicates covers the noise (default: 0.95)",
     "standardize": "train on standardised features; results keep the units",
     "C": "penalty of training errors (default: 1); auto: a grid",
-    "kernel": "curved boundary; the rules for gamma and landmarks give way to "
-    "gamma=0.1,1 or landmarks=500",
+    "kernel": "curved boundary; gamma=0.1,1 or landmarks=500 replaces the default, "
+    "which follows from the data",
     "prove": "choose C between the ends of --C LOW,HIGH, and prove that no C there has "
     "a cross-validated error lower by E",
     "norm_penalty": "penalty of weights; linf: some become 0 (default: 0)",
