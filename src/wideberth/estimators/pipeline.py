@@ -120,8 +120,9 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
 class RobustPipeline(CertifiedMixin, Pipeline):
     """A scikit-learn pipeline whose last step takes its noise in raw units.
 
-    `noise` of the last step, a `RobustLinearSVC`, a `RobustLinearRegressor` or a search
-    of one of them, is in the units of the X given to the pipeline. Each fit converts it
+    `noise` of the last step is in the units of the X given to the pipeline. That step
+    is a `RobustLinearSVC`, a `RobustKernelSVC`, a `RobustLinearRegressor` or a search
+    of one of the linear models. Each fit converts the noise
     for the last step, with the steps as fitted there (in cross-validation on the
     training folds). Radii do not change, because they count units of `noise`.
     `norm_penalty` is s₀Ω of the weights in raw units; with `X_err` it is s₀‖w‖₁ of the
