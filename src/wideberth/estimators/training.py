@@ -347,7 +347,8 @@ class _SharedRows:
     def solve(self, statement: Statement, positive: int, options: Options) -> Solution:
         """Train on the label at this place against the rest."""
         check_choices(options.solver, options.screening)
-        presolved = self._shared.with_labels(self._data.signs(positive))
+        signs = self._data.signs(positive)
+        presolved = self._shared.with_labels(signs, np.array([-1.0, 1.0]))
         level = statement.level
         first = positive == self._data.positives[0]
         known = first or self._swept or options.init is not None or level > -np.inf

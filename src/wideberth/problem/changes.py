@@ -46,7 +46,6 @@ from wideberth.noise.reading import errors_beside, in_order_of
 from wideberth.noise.sets import Sets
 from wideberth.problem.arrays import host
 from wideberth.problem.certificate import PROVABLE, Certificate, Pair
-from wideberth.problem.labels import check_labels
 from wideberth.problem.limits import EPS, power_of_two
 from wideberth.problem.merge import Merged, merge_equal_rows
 from wideberth.problem.problem import Problem
@@ -97,12 +96,11 @@ class Presolved:
         """Samples of the problem as given."""
         return self.problem.n if self.equal is None else self.equal.n
 
-    def with_labels(self, y) -> Presolved:
-        """The same samples under labels y, where `share_rows` has prepared them."""
-        labels, classes = check_labels(y, self.n)
+    def with_labels(self, y: np.ndarray, classes: np.ndarray) -> Presolved:
+        """The same samples under labels ±1.0, where `share_rows` has prepared them."""
         if self.equal is None:
-            return replace(self, problem=self.problem.with_labels(labels, classes))
-        equal = self.equal.with_labels(labels, classes)
+            return replace(self, problem=self.problem.with_labels(y, classes))
+        equal = self.equal.with_labels(y, classes)
         return replace(self, problem=equal.problem, equal=equal)
 
     def inward(self, w, b, alpha):
