@@ -1,4 +1,4 @@
-"""Lines through measurements with errors: `python -m benchmarks.measured_regression`.
+"""Lines and curves through measured rows: `python -m benchmarks.measured_regression`.
 
 `MeasuredRegressor` on simulated truth (three features with correlation 0.3 or 0.5,
 reliability 0.5, one cell in ten missing, 1 000 rows, Gaussian scatter) beside joint
@@ -212,12 +212,16 @@ def galaxies(report: Report, repeats: int) -> None:
         for name, last in plain.items():
             model = make_pipeline(SimpleImputer(), StandardScaler(), last)
             add(name, model.fit(X[rows], y[rows]).predict(X[rest]))
-        for loss in ("gaussian", "absolute"):
-            model = MeasuredRegressor(loss).fit(X[rows], y[rows], X_err=E[rows])
+        for name, model in {
+            "gaussian": MeasuredRegressor("gaussian"),
+            "absolute": MeasuredRegressor("absolute"),
+            "curve": MeasuredRegressor(kernel="rbf"),
+        }.items():
+            model.fit(X[rows], y[rows], X_err=E[rows])
             ends = model.predict_interval(X[rest], E[rest])
             spreads = model.predict(X[rest], E[rest], return_std=True)[1]
             share = _by_thirds(ends, y[rest], np.argsort(spreads))
-            add(f"measured, {loss}", model.predict(X[rest], E[rest]), share)
+            add(f"measured, {name}", model.predict(X[rest], E[rest]), share)
         features = TrueFeatures(2, random_state=0).fit(X[rows], X_err=E[rows])
         model = make_pipeline(StandardScaler(), plain[absolute])
         model.fit(features.transform(X[rows], E[rows]), y[rows])

@@ -9,9 +9,10 @@
   of curved boundaries, for labels that a plane or an ellipse cuts.
 * Probabilities: how often the label is another one, against `predict_proba`.
 * Misfits: heavy tails and lumps are warned of, Gaussians are not.
-* Lines: `MeasuredRegressor` on the same tables, with targets that are constant, wild or
-  nearly exact, and errors of the target from none to far too large. Nothing is infinite,
-  no variance negative, and another unit of the target is another unit of the answer.
+* Lines, and in every tenth table curves: `MeasuredRegressor` with targets that are
+  constant, wild or nearly exact, and errors of the target from none to far too large.
+  Nothing is infinite, no variance negative, and another unit of the target is another
+  unit of the answer.
 * Slopes: how often the true ones are within 90 % intervals by `coef_std_`, and how often
   targets are within those of `predict_interval`.
 * Remarks: wild values, heavy tails of the scatter and errors that are too large are
@@ -306,25 +307,29 @@ def targets(seed: int):
 
 
 def line(seed: int) -> Counter:
-    """What went wrong with the lines through one table."""
+    """What went wrong with the lines and the curve through one table."""
     X, E, y, e = targets(seed)
     wrong: Counter = Counter()
     unit = 2.0 ** np.random.default_rng([16, seed]).integers(-30, 31)  # no rounding
-    for loss in ("gaussian", "absolute"):
+    models = [{"loss": "gaussian"}, {"loss": "absolute"}]
+    models += [{"kernel": "rbf"}] if seed % 10 == 0 else []  # it takes longer
+    for stated in models:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = MeasuredRegressor(loss, cv=2).fit(X, y, X_err=E, y_err=e)
-            other = MeasuredRegressor(loss, cv=2).fit(
+            model = MeasuredRegressor(**stated, cv=2).fit(X, y, X_err=E, y_err=e)
+            other = MeasuredRegressor(**stated, cv=2).fit(
                 X, unit * y, X_err=E, y_err=unit * e
             )
         values, spreads = model.predict(X, E, return_std=True)
         ends = model.predict_interval(X, E, coverage=0.5)
-        numbers = values, spreads, ends, model.coef_, model.interval_scores_
+        slopes = getattr(model, "coef_", np.zeros(1))  # a curve has none
+        errors = getattr(model, "coef_std_", np.zeros(1))
+        numbers = values, spreads, ends, slopes, model.interval_scores_
         wrong["infinite"] += not all(np.isfinite(part).all() for part in numbers)
-        told = ~np.isnan(model.coef_std_)
-        wrong["infinite standard error"] += np.isinf(model.coef_std_).any()
+        told = ~np.isnan(errors)
+        wrong["infinite standard error"] += np.isinf(errors).any()
         wrong["no standard error"] += len(y) > X.shape[1] + 2 and not told.all()
-        least = min(model.scatter_, spreads.min(), *model.coef_std_[told], 0.0)
+        least = min(model.scatter_, spreads.min(), *errors[told], 0.0)
         wrong["negative spread"] += least < 0
         wrong["ends cross"] += not (ends[:, 0] <= ends[:, 1]).all()
         apart = np.abs(other.predict(X, E) / unit - values).max()
