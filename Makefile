@@ -71,7 +71,7 @@ mutants: $(VENV)/installed-test         ## make mistakes at random; the tests mu
 fuzz: $(VENV)/installed-test            ## a million odd files and arguments; an hour
 	OMP_NUM_THREADS=1 $(BIN)/python -W ignore tests/campaigns/fuzz.py
 
-faults: $(VENV)/installed-test          ## interrupts, no home, crowds
+faults: $(VENV)/installed-test          ## interruptions, no home, many processes
 	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/faults.py
 
 accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (needs npm)
