@@ -601,8 +601,10 @@ def shortfall(certificate: Certificate, tol: float) -> str:
     if not certificate.gap <= tol * certificate.scale:
         return f"{gap} > tol={tol:.2e}"
     doubt = certificate.rounding / (certificate.scale or 1.0)
-    gap += f" and its rounding of up to {doubt:.2e} exceed tol={tol:.2e}"
-    return gap if tol >= PROVABLE else f"{gap} (they may reach {PROVABLE:.0e})"
+    gap += f" plus rounding of up to {doubt:.2e} > "
+    if tol < PROVABLE:
+        return f"{gap}{PROVABLE:.0e}, the least that is proven for tol={tol:.2e}"
+    return f"{gap}tol={tol:.2e}"
 
 
 def who_is_to_blame(certificate: Certificate, tol: float) -> str:

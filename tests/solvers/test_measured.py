@@ -269,7 +269,7 @@ def test_rules_that_cannot_be_followed_are_named():
     errors = np.array([[0.1, np.nan], [0.2, np.nan]])
     with pytest.raises(ValueError, match=r"Column 1 .*no median"):
         fill(errors, "median")
-    with pytest.raises(ValueError, match="takes X"):
+    with pytest.raises(ValueError, match="give X, too"):
         fill(errors, 0.1)
     for rule in ("mean", -1, np.nan, np.inf, None, True):
         with pytest.raises(ValueError, match="rule"):
