@@ -111,7 +111,9 @@ def test_a_tiny_model_is_not_lost_to_underflow(data):
 def test_rounding_that_forbids_a_certificate_is_said_with_its_cause():
     problem = make_problem(2, n=24, separation=0.3)
     X = problem.rows.X * np.array([1e-12, 1e12, 1.0, 1e6])
-    with pytest.warns(ConvergenceWarning, match=r"plus rounding .*C·sample_weight·‖x‖²"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"plus rounding .*C·sample_weight·‖x‖²"
+    ):
         assert not solve(X, problem.y, fit_intercept=False).converged
 
 

@@ -72,7 +72,12 @@ def test_solvers_leave_room_for_rounding_and_do_not_chase_it():
     [
         (1 - 1e-3, 0.0, 1e-6, "relative gap 1.00e-03 > tol=1.00e-06"),
         (1 - 2.0**-21, 1e-6, 1e-6, "4.77e-07 plus rounding of up to 1.00e-06 > tol"),
-        (1 - 2.0**-40, 2e-9, 1e-12, "2.00e-09 > 1e-09, the least that is proven for tol=1.00e-12"),
+        (
+            1 - 2.0**-40,
+            2e-9,
+            1e-12,
+            "2.00e-09 > 1e-09, the least that is proven for tol=1.00e-12",
+        ),
     ],
 )
 def test_the_warning_says_what_the_proof_lacks(dual, rounding, tol, said):
