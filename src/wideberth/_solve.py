@@ -125,7 +125,8 @@ def solve(
         ρ_i, how far each sample may be off. With scales in `noise` or with `X_err` it
         is in these units, and 1 by default. For a norm without scales, such as "l2", it
         is in the units of X, and 0 by default.
-    noise : {"l2", "linf", "l1"}, array of shape (d,) or (d, d), or Noise
+    noise : {"l2", "linf", "l1"}, array of shape (d,) or (d, d), Box, CrossPolytope or \
+            Correlated
         Shape of the noise: a Euclidean ball, a box, a cross-polytope, an ellipsoid with
         one scale for each feature, or an ellipsoid given by a covariance or its factor
         (`wideberth.Correlated`). `wideberth.Box` and `wideberth.CrossPolytope` take a

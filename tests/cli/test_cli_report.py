@@ -91,9 +91,10 @@ def test_a_radius_near_the_critical_one_is_pointed_out(tmp_path, capsys):
     _, _, codes = fit(tmp_path, capsys, table, "--radius", radius, "--folds", "0")
     assert "near-critical" in codes
     radius = str(1.1 * limit)
-    code, _, codes = fit(tmp_path, capsys, table, "--radius", radius, "--folds", "0")
+    code, told, codes = fit(tmp_path, capsys, table, "--radius", radius, "--folds", "0")
     assert code == 3
     assert "null-model" in codes
+    assert f"below the critical one, {limit:.4g} in" in str(told["warnings"])
 
 
 def test_separable_rare_missing_and_uneven_data_is_pointed_out(tmp_path, capsys):

@@ -217,6 +217,7 @@ MISTAKES = {
     "fit lab.csv --target stat --one-hot auto": "did you mean 'state'? Its columns are",
     "fit lab.csv --target state --drop Day w": "did you mean 'day'?",
     "fit lab.cvs --target state": "lab.cvs: there is no such file; did you mean 'lab.csv'?",
+    "fit tol.csv --target state": "tol.csv: there is no such file.",
     "fit lab.csv --target state --standardise": "did you mean --standardize?",
     "fit lab.csv --target state --radus 0.1": "there is no option --radus; did you mean",
     "fit lab.csv --target state --radius 0,1": "write 0.1, or 0.0,1.",

@@ -455,7 +455,7 @@ def test_a_model_trained_with_errors_asks_for_them():
 @pytest.mark.parametrize("noise", ["linf", np.ones(D), np.eye(D)])
 def test_errors_and_another_noise_exclude_each_other(noise):
     for model in (RobustLinearSVC(noise=noise), RobustLinearSVCCV([1.0], noise=noise)):
-        with pytest.raises(ValueError, match=r"X_err.*noise.*leave noise='l2'"):
+        with pytest.raises(ValueError, match=r"X_err and noise.*one of them.*'l2'"):
             model.fit(X, Y, X_err=E)
         assert not hasattr(model, "coef_")
 

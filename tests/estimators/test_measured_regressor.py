@@ -231,7 +231,7 @@ SPOILT = {
     r"worst is in row 7, column 0\. A value so far off": wild(0, 1e4),
     "than y_err says: y_err looks about [4-9].* times too large. Then": lambda X, y, E, e: (X, y, E, e + 4 * y.std()),
     "columns scatter less than X_err says: 0, 1, 2": lambda X, y, E, e: (X, y, 5 * E, e),
-    "does not fit the true features: several lumps .* whole rows": (
+    "does not fit the true features: several clusters .* whole rows": (
         lambda X, y, E, e: (X + 9 * (np.arange(len(y)) % 2)[:, None], y, E, e)
     ),
     "variance of the slopes is about [2-9]": lambda X, y, E, e: (
@@ -275,7 +275,7 @@ def test_skewed_features_keep_their_slopes_and_standard_errors():
         true = np.exp(rng.normal(size=(300, 1)))
         y = true[:, 0] + rng.normal(size=300)
         X = true + rng.normal(size=true.shape)
-        with pytest.warns(UserWarning, match="lumps or a skew"):
+        with pytest.warns(UserWarning, match="clusters or a skew"):
             model = MeasuredRegressor(cv=None).fit(X, y, X_err=1.0)
         slopes.append(model.coef_[0])
         stated.append(model.coef_std_[0])

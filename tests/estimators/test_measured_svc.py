@@ -298,7 +298,7 @@ def test_what_cannot_go_before_true_features_is_refused(data):
     with pytest.raises(ValueError, match="error_shape='box' is for tolerances"):
         make_robust_pipeline(TrueFeatures(1), box).fit(X, y, **given)
     stated = RobustLinearSVC(noise=np.ones(X.shape[1]))
-    with pytest.raises(ValueError, match="leave noise='l2'"):
+    with pytest.raises(ValueError, match="leave noise at its default"):
         make_robust_pipeline(TrueFeatures(1), stated).fit(X, y)
     with pytest.raises(ValueError, match="'pca' stands between TrueFeatures and"):
         make_robust_pipeline(last[0], PCA(), last[1]).fit(X, y, **given)

@@ -45,8 +45,8 @@ def test_rows_of_one_gaussian_fit_it(n):
     [
         ("tails", r"heavy tails in columns 0, 1, 2, and in whole rows"),
         ("one tail", r"heavy tails in column 1"),
-        ("skew", r"lumps or a skew in column 2"),
-        ("lumps", r"lumps or a skew in .*whole rows"),
+        ("skew", r"clusters or a skew in column 2"),
+        ("lumps", r"clusters or a skew in .*whole rows"),
     ],
 )
 def test_what_one_gaussian_has_not_is_named_with_the_remedy(kind, said):

@@ -177,7 +177,7 @@ def tell_radii(gain: RadiusGain, noise: NoiseFacts) -> str:
     return (
         "Half of the rows left out stay right under all noise up to "
         f"{own} {noise.unit}, with a straight boundary up to {line}; the median "
-        f"difference of a row is {unbounded(gain.median)} ({ends})."
+        f"of the differences, row by row, is {unbounded(gain.median)} ({ends})."
     )
 
 
@@ -309,10 +309,16 @@ def _fit(result: FitResult) -> Iterator[Advice]:
             )
         if model.ramp is not None:
             noise, smaller = "noise, or rows left out, hide", f"--ramp or {smaller}"
+        factors = [one.critical_factor for one in problems]
+        choose = f"a smaller {smaller}"
+        if smaller == "radius" and all(factors) and not result.uncertainty.per_row:
+            most = max(own[0] for own in factors if own) * result.uncertainty.largest
+            unit = result.uncertainty.unit
+            choose = f"a radius below the critical one, {number(most)} {unit}"
         yield Advice(
             "null-model",
             "The model ignores the features and always gives the same answer: "
-            f"{noise} what {apart}. Choose a smaller {smaller}.",
+            f"{noise} what {apart}. Choose {choose}.",
             serious=True,
         )
         return
@@ -331,8 +337,8 @@ def _fit(result: FitResult) -> Iterator[Advice]:
         yield Advice(
             "near-critical",
             f"The radius is {100 * max(shares.values()):.0f} % of the critical radius"
-            f"{which}, at which noise hides everything that {apart}. Consider a "
-            "smaller one.",
+            f"{which}. At the critical radius noise hides everything that {apart}. "
+            "Consider a smaller radius.",
         )
     if not numbers and training.as_measured == 1 and not result.data.leaks:
         beyond = training.under_noise == 1 and result.uncertainty.largest > 0
@@ -522,8 +528,8 @@ def _errors(result: FitResult) -> Iterator[Advice]:
     if filled := noise.errors_filled_in:
         yield Advice(
             "errors-filled-in",
-            f"{counted(filled, 'value')} without a usable error "
-            f"{agree(filled, 'was', 'were')} given one by absent= of --errors.",
+            f"{counted(filled, 'value')} had no usable error. The rule absent= of "
+            f"--errors was used for {agree(filled, 'it', 'them')}.",
         )
 
 

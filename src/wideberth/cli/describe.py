@@ -474,7 +474,7 @@ def raw_weights(model: MeasuredSVC) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _describe_kernel(options: FitOptions, last: RobustKernelSVC) -> KernelFacts:
-    asked, rule = options.kernel, "by a rule"
+    asked, rule = options.kernel, "found from the data"
     assert asked is not None
     given = "as given" if len(asked.gammas) == 1 else "chosen by cross-validation"
     return KernelFacts(

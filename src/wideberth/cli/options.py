@@ -307,8 +307,8 @@ _HELP = {
     "missing": "rows that lack a number: leave them out (default, if at most a tenth), "
     "fill in the median, or stop",
     "radius": "how far a row may be off, in the units of the data; 0.1std: in standard "
-    "deviations of each feature; with --errors, --replicates or noise FILE: in units "
-    "of those",
+    "deviations of each feature; with --errors, --replicates or --noise FILE: in their "
+    "units",
     "radius_column": "column with the radius of each row",
     "noise": "l2: Euclidean distance (default); linf: each feature up to the radius; "
     "l1: sum over features; FILE: a scale for each feature (columns name, scale)",
@@ -317,10 +317,10 @@ _HELP = {
     "are hard limits, and absent=exact, median, share:0.05 or drop for values without "
     "a usable error",
     "replicates": "column of sample names; rows of one name are repeats",
-    "confidence": "probability that makes a verdict certain, or that a radius from "
-    "scales or replicates covers the noise (default: 0.95)",
+    "confidence": "probability from which a verdict is certain, or of noise that a "
+    "radius from scales or replicates allows for (default: 0.95; scales: radius 1)",
     "standardize": "train on standardised features; results keep the units",
-    "C": "penalty of training errors (default: 1); auto: a grid",
+    "C": "price of rows on the wrong side (default: 1), or auto",
     "kernel": "curved boundary; gamma=0.1,1 or landmarks=500 replaces the default, "
     "which follows from the data",
     "prove": "choose C between the ends of --C LOW,HIGH, and prove that no C there has "
@@ -351,8 +351,8 @@ _HELP = {
     "--model measured (default: 0.9)",
     "apply id": "column that names the rows in the output (default: row numbers)",
     "apply out": "CSV to write (default: stdout)",
-    "apply memory": "hold no more than this, such as 500MB; without it, too, rows are "
-    "read a few at a time, except from LIBSVM and .npy files",
+    "apply memory": "hold no more than this, such as 500MB; rows are always read a few "
+    "at a time, except from LIBSVM and .npy files",
     "scores": "add the score of each class; of two classes, that of the second",
     "certify target": "column of the true classes (default: as in training)",
     "certify radius_column": "column with the radius of each row (default: as in "
@@ -444,7 +444,7 @@ class TableOptions:
                 continue
             folder, name = os.path.split(path)
             beside = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
-            like = meant([name], beside)
+            like = meant([name], beside, least=0.75)  # endings alone are often alike
             raise UserError(f"{path}: there is no such file{like or '.'}")
 
 
@@ -474,8 +474,8 @@ _NOT_MEASURED = (
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(TableOptions):
-    """Train a linear model for features that are noisy: a classifier, or a regression
-    if the target holds numbers. Every column of DATA is a feature, except the target
+    """Train a model for features that are noisy: a classifier, or a regression if the
+    target holds numbers. Every column of DATA is a feature, except the target
     and those given to --drop, --id and other options for columns. Give several values
     with commas between them (--radius, --C, gamma=, --norm-penalty, --ramp), and
     cross-validation chooses one.
@@ -912,7 +912,7 @@ class CertifyOptions(ApplyOptions):
     """
 
     command = "certify"
-    summary = "how much noise every prediction withstands"
+    summary = "say how much noise every prediction withstands"
     epilog = f"""\
 examples:
   wideberth certify model.wideberth test.csv
@@ -1011,7 +1011,7 @@ def parse(arguments: Sequence[str] | None) -> Any:
 
     root = _Parser(
         prog="wideberth",
-        description="Linear models that stay right when features are noisy.\n"
+        description="Models that stay right when features are noisy.\n"
         "`wideberth COMMAND --help` explains each command.",
         epilog=f"""\
 examples:

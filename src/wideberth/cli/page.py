@@ -145,7 +145,7 @@ def _asked(result: FitResult) -> list[tuple[str, str]]:
             about += (
                 f", in units of {number(model.line.scale)}, the scatter of the target"
             )
-        pairs.append(("C, the penalty of errors", about))
+        pairs.append(("C, the price of rows on the wrong side", about))
     if (kernel := model.kernel) is not None:
         pairs += [
             ("Kernel", f"RBF, γ = {number(kernel.gamma)} ({kernel.gamma_from})"),
@@ -300,7 +300,7 @@ def _noise_curves(found: Evaluation, noise: NoiseFacts) -> Figure | None:
             axes.axvline(noise.asked, color=TEXT, lw=0.8)
         axes.set(
             xlabel=f"radius of the worst noise, {noise.unit}",
-            ylabel=f"{found.measure} whatever the noise",
+            ylabel=f"{found.measure} under the worst noise",
             xlim=(0, radii[-1]),
         )
         if classes:

@@ -245,7 +245,7 @@ class KernelFacts:
     """A curved boundary: exp(−γ‖x−x'‖²) at so many rows that serve as landmarks.
 
     Distances are of features as they are trained on: standardised, or in raw units.
-    Both numbers are as given, chosen, or by a rule.
+    Both numbers are as given, chosen, or found from the data.
     """
 
     name: str

@@ -254,8 +254,8 @@ def tell_columns(errors: ErrorColumns, exact: Sequence[str]) -> tuple[str, str]:
         if names
         else "limits of detection"
     )
-    which = agree(len(exact), "is {}, which has none", "are {}, which have none")
-    return where, f"; exact {which.format(listed(exact))}" if exact else ""
+    count = agree(len(exact), "has no errors and counts", "have no errors and count")
+    return where, f"; {listed(exact)} {count} as exact" if exact else ""
 
 
 def _refuse_bad_errors(errors: ErrorColumns, table: Table, rows: PreparedRows) -> None:

@@ -52,7 +52,7 @@ def no_numbers(columns: list[str], dates: Sequence[str] = (), example: str = "")
     them = agree(n, "it", "them")
     what = "dates" if len(dates) == n else "text"
     ways = [
-        f"leave {them} out with --drop {_as_words(columns)} (`columns` in Python)",
+        f"leave {them} out with --drop {_as_words(columns)} (in Python: columns=…)",
         f"turn {them} into columns of 0 and 1 with --one-hot auto",
     ]
     if dates:
@@ -83,10 +83,11 @@ def no_columns(where: str, absent: Sequence[str], names: Sequence[str]) -> str:
     )
 
 
-def meant(given: Iterable[str], known: Iterable[str]) -> str:
+def meant(given: Iterable[str], known: Iterable[str], least: float = 0.6) -> str:
     """Ask whether names like the ones given were meant: "; did you mean 'a'?".
 
-    Empty where no known name is like any of them.
+    Empty where no known name is like any of them: `least` is the smallest ratio of
+    `difflib` at which two names are alike.
     """
     from difflib import get_close_matches
 
@@ -94,6 +95,6 @@ def meant(given: Iterable[str], known: Iterable[str]) -> str:
     found = [
         lower[like]
         for name in given
-        for like in get_close_matches(name.lower(), lower, n=1)
+        for like in get_close_matches(name.lower(), lower, n=1, cutoff=least)
     ]
     return f"; did you mean {listed(dict.fromkeys(found))}?" if found else ""

@@ -315,7 +315,7 @@ class JudgedCurve(Judged):
         if radius is None:
             raise ValueError(
                 "radius must be given: this model was trained with one radius per "
-                "sample, and it does not know those of these samples. Give radius=..."
+                "sample and needs those of new samples. Give radius=…"
             )
         return radius
 

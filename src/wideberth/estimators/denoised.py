@@ -307,7 +307,7 @@ def carried_errors(X, X_err, Z, linear: sp.csr_array):
         raise ValueError(
             f"A step before TrueFeatures fills gaps (row {int(filled.argmax())}), and "
             "guesses would count as exact. Leave them NaN: TrueFeatures fills "
-            "them, and knows how uncertain that is."
+            "them and allows for the uncertainty."
         )
     if X_err is None:
         return None

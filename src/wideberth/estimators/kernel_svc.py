@@ -115,8 +115,8 @@ class RobustKernelSVC(LinearClassifier):
         How many landmarks. "auto" begins with 128 and doubles their number, to 1024 at
         most. It stops when a doubling explains less than 2 % more of the variance of
         the labels, by a cross-validated ridge regression on at most 5000 rows.
-        Landmarks are drawn among these rows by k-means++, with distances behind the
-        kernel. Equal rows count once; if there are fewer different rows than
+        Landmarks are drawn among these rows by k-means++, with distances in the space
+        of the kernel. Equal rows count once; if there are fewer different rows than
         landmarks, all of them are landmarks.
     noise, error_shape, class_weight
         As for `RobustLinearSVC`.
@@ -130,7 +130,8 @@ class RobustKernelSVC(LinearClassifier):
     tol : float, default=1e-4
         As for `RobustLinearSVC`. The models of the choice are trained to 0.01.
     n_jobs : int, default=None
-        Folds of the choice worked on at a time; without a choice binary problems.
+        Number of folds trained in parallel; without lists to choose from, of binary
+        problems.
     solver_options : dict, default=None
         As for `RobustLinearSVC`; "random_state" also says which rows are landmarks.
         With "refit": False there are scores (`cv_scores_`) and no model.
@@ -150,7 +151,7 @@ class RobustKernelSVC(LinearClassifier):
         Weights of the features of the kernel.
     intercept_ : array of shape (1,) or (n_classes,)
     curved_ : object
-        What certificates go by.
+        The bounds from which certificates are computed.
     noise_, radius_, error_shape_
         As for `RobustLinearSVC`, in units of X.
     objective_, dual_gap_, relative_gap_, converged_, n_iter_, screening_, support_, \
@@ -162,7 +163,7 @@ class RobustKernelSVC(LinearClassifier):
 
     See Also
     --------
-    wideberth.make_robust_pipeline : the long spelling, with scalers and other kernels.
+    wideberth.make_robust_pipeline : the same in steps, with scalers and other kernels.
 
     Notes
     -----

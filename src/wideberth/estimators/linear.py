@@ -64,8 +64,8 @@ class Judged:
 def ask_for_errors() -> str:
     """What a model that was trained with error bars says where there are none."""
     return (
-        "X_err must be given: this model was trained with error bars, and it does not "
-        "know those of these samples. Give X_err=... , one error for every cell of X. "
+        "X_err must be given: this model was trained with error bars and needs those "
+        "of new samples. Give X_err=…, one error for every cell of X. "
         f"{IN_SEARCHES}"
     )
 
@@ -264,8 +264,8 @@ class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
             if radius is None:
                 raise ValueError(
                     "radius must be given: this model was trained with one radius per "
-                    "sample, and it does not know those of these samples. Give "
-                    "radius=... , an array with one per row of X or one number for all."
+                    "sample and needs those of new samples. Give radius=…, an array "
+                    "with one per row of X or one number for all."
                 )
         return radius
 

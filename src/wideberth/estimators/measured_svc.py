@@ -72,9 +72,9 @@ class MeasuredModel(StreamedMixin, BaseEstimator):
         if X_err is None and self._measured:
             raise ValueError(
                 "X_err must be given: this model was trained on measurements with "
-                "errors, and it does not know those of these objects. Give X_err=... , "
-                "one standard error for every cell of X, or X_err=0 where all values "
-                f"are exact. {IN_SEARCHES}"
+                "errors and needs those of new objects. Give X_err=…, one standard "
+                "error for every cell of X, or X_err=0 if all values are exact. "
+                f"{IN_SEARCHES}"
             )
         return X, self._errors(X, X_err)
 
@@ -362,11 +362,12 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
     @_WithProbability
     @per_row
     def predict_proba(self, X, X_err=None) -> np.ndarray:
-        """Return the probability of each class, which knows how uncertain an object is.
+        """Return the probability of each class, given the errors of the object.
 
-        With more than two classes, that of each against the rest, scaled to sum to 1.
-        They are calibrated by themselves: next to the boundary the likelier class need
-        not be the one that `predict` gives, as with `sklearn.svm.SVC`.
+        With more than two classes each class has its probability against the rest;
+        these are scaled to sum to 1. Probabilities are calibrated apart from the
+        boundary: near it the most likely class may not be the one that `predict`
+        gives, as with `sklearn.svm.SVC`.
 
         Parameters
         ----------

@@ -193,7 +193,7 @@ def _refuse(name: str, step, why: str = "") -> NoReturn:
     said = textwrap.shorten(repr(step), 150)
     raise ValueError(
         f"'{name}' ({said}) is not known to be linear{why and ': '}{why}. So noise in "
-        "raw units cannot be certified behind it. Use scalers, PCA, feature selection "
+        "raw units cannot be certified after it. Use scalers, PCA, feature selection "
         "or SimpleImputer; and for curved boundaries Nystroem, directly before a "
         "RobustLinearSVC or a RobustLinearRegressor. A step of your own says that it "
         "is linear by an attribute linear_map_, the matrix A of shape "

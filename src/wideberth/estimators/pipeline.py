@@ -111,7 +111,7 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     >>> model = make_robust_pipeline(
     ...     StandardScaler(), RobustLinearSVC(radius=0.1, noise=X.std(axis=0))
     ... )
-    >>> model.fit(X, y)[-1].noise_.round(6)  # one tenth of what a scaled feature varies
+    >>> model.fit(X, y)[-1].noise_.round(6)  # in units of the scaled features
     array([1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1.])
     """
     return RobustPipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)
@@ -159,7 +159,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     ----------
     linear_map_ : CSR matrix of shape (n_transformed, n_features) or None
         A of all steps before the classifier; None with `TrueFeatures` or `Nystroem`.
-    noise_ : str, array, Noise or None
+    noise_ : str, array, shape or None
         The noise in raw units, in the order of the features; None if every sample has
         errors of its own (`X_err`).
     denoised_ : object or None

@@ -135,7 +135,7 @@ class RobustLinearSVC(LinearClassifier):
         For each binary problem: fractions of samples proven irrelevant ("removed") and
         proven to have α = c ("saturated"), the "trace" of certified points, and whether
         it "converged", as in `wideberth.results.Solution`.
-    noise_ : str, array, Noise or None
+    noise_ : str, array, shape or None
         The noise, in units of the X given to `fit` and in the order of its features;
         None if every sample has errors of its own (`X_err`).
     error_shape_ : str or None

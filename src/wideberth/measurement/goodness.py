@@ -48,7 +48,7 @@ FAR = 20.0
 _TOO_LARGE = 0.5
 
 #: What rows may have and a population may lack, as users read it.
-_LACKS = {"lumps": "several lumps or a skew", "tails": "heavy tails"}
+_LACKS = {"lumps": "several clusters or a skew", "tails": "heavy tails"}
 #: The place of whole rows among the columns.
 ROWS = -1
 

@@ -369,8 +369,8 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if X_err is None and not reset and self._measured:
             raise ValueError(
                 "X_err must be given: the population was learned from measurements "
-                "with errors, and those of these rows are not known. Give X_err=... , "
-                "one error for every cell of X, or X_err=0 where all values are exact. "
+                "with errors, and new rows need theirs. Give X_err=…, one error for "
+                "every cell of X, or X_err=0 if all values are exact. "
                 f"{IN_SEARCHES}"
             )
         names = getattr(self, "feature_names_in_", None)

@@ -39,11 +39,11 @@ _NORMAL = float(np.sqrt(np.finfo(np.float64).tiny))
 
 #: How errors reach models that scikit-learn fits; ends messages that ask for them.
 IN_SEARCHES = (
-    "In searches and cross-validation of scikit-learn it takes "
-    "sklearn.set_config(enable_metadata_routing=True), params={'X_err': ...} or "
-    "fit(..., X_err=...), and a scorer that asks for it: the default, or "
-    "scoring=wideberth.estimators.measured_scorer(...). Other estimators around this "
-    "one ask with set_fit_request(X_err=True) and set_score_request(X_err=True)."
+    "If a search or a cross-validation of scikit-learn calls this model, call "
+    "sklearn.set_config(enable_metadata_routing=True), give the errors to the search "
+    "(fit(..., X_err=...) or params={'X_err': ...}), and use its default scorer or "
+    "scoring=wideberth.estimators.measured_scorer(...). For other estimators around "
+    "this one call set_fit_request(X_err=True) and set_score_request(X_err=True)."
 )
 
 
@@ -165,8 +165,8 @@ def check_errors_alone(noise, error_shape) -> None:
     check_error_shape(error_shape)
     if not isinstance(noise, str) or noise != "l2":
         raise ValueError(
-            "X_err says how far every cell may be off, and noise says it again for "
-            "all samples alike; give one of them (leave noise='l2' beside X_err)."
+            "X_err and noise both say how far values may be off; give one of them. "
+            "With X_err leave noise at its default, 'l2'."
         )
 
 

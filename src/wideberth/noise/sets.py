@@ -153,7 +153,7 @@ class Sets(ABC):
         return 0.0
 
     def axes_errors(self) -> np.ndarray | float:
-        """Bounds on that over all ‖w‖₂ ≤ 1."""
+        """Bounds on `support_errors(w)` over all ‖w‖₂ ≤ 1."""
         return 0.0
 
     @abstractmethod
