@@ -174,6 +174,18 @@ def test_easy_classes_are_swept_where_the_first_one_is(n_jobs, estimates, served
     np.testing.assert_allclose(model.objective_, single.objective_, rtol=1e-4)
 
 
+def test_classes_are_not_swept_where_the_first_one_took_longer_than_newton(
+    estimates, served
+):
+    X, y = load_digits(return_X_y=True)
+    model = RobustLinearSVC(C=1.0, solver_options={"intercept_penalty": 1.0})
+    model.fit(X / 16, y)
+    assert estimates == [9]
+    assert served == [True] * 9
+    assert len(model.screening_[0]["trace"]) > 2  # it was swept itself
+    assert model.converged_.all()
+
+
 # -- what is computed when it is asked for ----------------------------------------------
 
 

@@ -37,6 +37,7 @@ from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.changes import build_problem, cut_radii, share_rows
 from wideberth.problem.labels import check_targets, refuse_mixture, uniform
+from wideberth.problem.limits import LITTLE
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import (
     as_array,
@@ -50,8 +51,10 @@ from wideberth.problem.validation import (
 )
 from wideberth.results import Solution
 from wideberth.solvers.base import Options, Solver
+from wideberth.solvers.cost import Cost
 from wideberth.solvers.estimate import ESTIMATE_PRODUCTS, estimated_slacks
 from wideberth.solvers.registry import check_choices
+from wideberth.solvers.shrinking import least_rows
 from wideberth.solvers.small import Small, begins_with_estimate, is_small
 from wideberth.solvers.sweeps import Coordinate
 
@@ -330,9 +333,9 @@ class _SharedRows:
     """Problems on the same samples that differ in their labels alone.
 
     Checks, units, layout, norms and equal rows are theirs together: the data is looked
-    at once. "auto" does with all of them as with the first, which begins by sweeps:
-    where it ends by these the others are swept, too. Otherwise, where the data is
-    small, one matrix estimates the slacks of all of them.
+    at once. "auto" begins the first of them by sweeps: where these suffice, and cost
+    less than Newton's method is predicted to, the others are swept, too. Otherwise,
+    where the data is small, one matrix estimates the slacks of all of them.
     """
 
     def __init__(self, data: TrainingRows, statement: Statement):
@@ -342,7 +345,7 @@ class _SharedRows:
             self._shared = share_rows(cut_radii(build_problem(data.X, first, stated)))
         if is_small(self._shared.problem):
             _ = self._shared.problem.rows.array  # once for all labels
-        self._swept = False  # whether the first problem ended by sweeps
+        self._swept = False  # whether sweeps were the best for the first problem
 
     def solve(self, statement: Statement, positive: int, options: Options) -> Solution:
         """Train on the label at this place against the rest."""
@@ -359,8 +362,21 @@ class _SharedRows:
             rows.passes.add(ESTIMATE_PRODUCTS * rows.n)
         solution = solve_presolved(presolved, level, options)
         if first:
-            self._swept = solution.solver == Coordinate.name
+            self._swept = self._sweeping_paid(solution)
         return solution
+
+    def _sweeping_paid(self, first: Solution) -> bool:
+        """Whether sweeps solved the first problem for less than Newton's method takes.
+
+        That is what it takes on the fewest rows of a first working set. Two of the
+        passes were products, for the certificate.
+        """
+        if first.solver != Coordinate.name:
+            return False
+        problem, cost = self._shared.problem, Cost(self._shared.problem)
+        swept, rows = first.passes - 2, max(least_rows(problem), LITTLE * problem.n)
+        spent = cost.sweeps(swept * problem.rows.entries(), swept * problem.n)
+        return spent <= cost.newton(rows)
 
     @cached_property
     def _slacks(self) -> np.ndarray | None:

@@ -91,12 +91,19 @@ class Cost:
 
     def newton(self, rows: float) -> float:
         """Newton's method on so many of the rows, those near the margin."""
+        whole, each = self._newton
+        return whole + each * rows
+
+    @cached_property
+    def _newton(self) -> tuple[float, float]:
+        """What it takes with no row near the margin, and what each of them adds."""
         n = max(self.problem.n, 1)
-        whole = _WHOLE * self.product + _NEWTON_ROW * n
         grams = _GRAMS if n > _TALL * self.problem.rows.d else 4 * _GRAMS
-        part = _PRODUCTS * self.product * rows / n + grams * self.gram(rows)
-        part += _FACTORS * self.factor
-        return whole + (2 * part + _COMPILED_CALLS if self.is_small else part + _CALLS)
+        each = (_PRODUCTS * self.product + grams * self.gram()) / n
+        whole, factors = _WHOLE * self.product + _NEWTON_ROW * n, _FACTORS * self.factor
+        if self.is_small:
+            return whole + 2 * factors + _COMPILED_CALLS, 2 * each
+        return whole + factors + _CALLS, each
 
     @property
     def screening(self) -> float:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -305,7 +306,7 @@ class Ascent:
         near = sweeps.gap <= self.goal * self.scale
         if near and self.best.found is None:  # as a rule this is the end
             return True
-        if self.full.intercept is not None:
+        if self.full.intercept is not None and self.at.s > 0:  # else it stays the same
             sweeps.penalise(*self._proximal())
         self.fewest = min(self.fewest, sweeps.active)
         share, cost = sweeps.active / rows.n, self.cost.sweeps
@@ -365,12 +366,12 @@ class Ascent:
 
     # -- where sweeps are slow ---------------------------------------------------------
 
-    @property
+    @cached_property
     def _newton_fits(self) -> bool:
         """Whether the problem is small enough for Newton's dense algebra."""
         return min(self.full.n, self.full.rows.d) <= _NEWTON_SIZE
 
-    @property
+    @cached_property
     def _factors_are_dear(self) -> bool:
         """Whether a factor of Newton's method costs more than a product with all rows.
 
