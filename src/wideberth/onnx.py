@@ -65,7 +65,7 @@ def register_onnx() -> None:
 
 
 def _refuse_posteriors(scope, model, inputs, custom_parsers=None):
-    way = "Export the classifier behind it, and give that the posterior means."
+    way = "Export the classifier after it, and give that the posterior means."
     if isinstance(model, MeasuredRegressor):
         way = "Predict with the model itself; wideberth predict does so for files."
     if isinstance(model, MeasuredRegressor) and model.kernel == "linear":

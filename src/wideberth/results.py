@@ -626,18 +626,18 @@ def null_model(
         text = (
             "The model is w = 0, a constant prediction: the ramp leaves out samples "
             "that contradict it. Raise C, lower ramp (−1 is usual) or radius, or give "
-            f"starts=3; the critical uniform radius of the samples kept is {size}."
+            f"starts=3; the critical radius of the samples kept is {size}."
         )
     elif penalised:
         text = best + (
-            "norm_penalty and noise outweigh what the features say about y. The "
-            f"critical uniform radius with this penalty is {size}; choose a smaller "
-            "norm_penalty or radius."
+            "norm_penalty and noise outweigh what the features say about y. With this "
+            f"penalty the critical radius (one for all samples) is {size}; choose a "
+            "smaller norm_penalty or radius."
         )
     elif noisy:
         text = best + (
-            "the noise hides what the features say about y. The critical uniform "
-            f"radius is {size}; choose a smaller radius."
+            "the noise hides what the features say about y. The critical radius (one "
+            f"for all samples) is {size}; choose a smaller radius."
         )
     else:
         text = (

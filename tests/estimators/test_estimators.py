@@ -304,7 +304,9 @@ def test_the_norm_penalty_is_that_of_the_objective():
 
 def test_too_much_noise_is_said_with_the_critical_radius():
     X, y = two_classes()
-    with pytest.warns(NullModelWarning, match="critical uniform radius is"):
+    with pytest.warns(
+        NullModelWarning, match=r"critical radius \(one for all samples\) is"
+    ):
         model = RobustLinearSVC(radius=50.0).fit(X, y)
     assert not model.coef_.any()
     assert np.isinf(model.certified_radius(X)).all()

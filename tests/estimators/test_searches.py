@@ -45,7 +45,7 @@ def test_a_search_says_once_what_its_folds_repeat():
     y = Y == 1
     model = MeasuredSVC(radius=80, probability=True)
     (said,) = warned(lambda: model.fit(X, y, X_err=np.ones_like(X)))
-    assert "critical uniform radius" in said
+    assert "The critical radius (one for all samples)" in said
 
 
 def test_an_ordinary_svm_says_that_it_is_one():

@@ -152,7 +152,9 @@ def test_null_model_warns_and_names_the_critical_radius(intercept):
     problem = make_problem(1, n=30, intercept=intercept)
     bracket = critical_radius(problem)
     options = arguments(problem)
-    with pytest.warns(NullModelWarning, match="critical uniform radius is"):
+    with pytest.warns(
+        NullModelWarning, match=r"critical radius \(one for all samples\) is"
+    ):
         dead = solve(**options | {"radius": 1.01 * bracket.upper})
     assert not dead.w.any()
     assert dead.converged

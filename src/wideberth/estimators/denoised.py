@@ -208,7 +208,7 @@ class Denoised:
         if np.ndim(errors) == 3:
             raise ValueError(
                 "X_err holds covariances, or a step before TrueFeatures mixes "
-                "features; certificates behind it are for one standard error per cell "
+                "features; certificates after it are for one standard error per cell "
                 "and steps that keep features apart, such as scalers."
             )
         Z = float_array(Z, "X")

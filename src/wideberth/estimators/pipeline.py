@@ -326,7 +326,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         check_errors_alone(classifier.noise, classifier.error_shape)
         if classifier.error_shape != "ellipsoid":
             raise ValueError(
-                f"error_shape={classifier.error_shape!r} is for tolerances; behind "
+                f"error_shape={classifier.error_shape!r} is for tolerances; after "
                 "TrueFeatures sets are ellipsoids of posteriors. Leave error_shape at "
                 "'ellipsoid', and give standard errors."
             )
@@ -599,7 +599,9 @@ def _fit_on_features(classifier, Z, y, radius, sample_weight=None) -> None:
         notes = classifier._fit_and_tell(Z, y, sample_weight, radius, None)
     for note in notes:
         said = re.sub(
-            "The critical uniform radius is [^;]*; choose", "Choose", str(note)
+            r"The critical radius \(one for all samples\) is [^;]*; choose",
+            "Choose",
+            str(note),
         )
         warnings.warn(type(note)(said), stacklevel=4)
 
@@ -609,7 +611,7 @@ def fit_curved(curve: Curve, linear, sets, classifier, Z, y, own: dict) -> Curve
     if hasattr(classifier, "Cs"):
         raise ValueError(
             f"{type(classifier).__name__} has radii in the units of what it sees, and "
-            "behind Nystroem these are not those of X. Search with GridSearchCV over "
+            "after Nystroem these are not those of X. Search with GridSearchCV over "
             "the whole pipeline, whose last step is a RobustLinearSVC or a "
             "RobustLinearRegressor."
         )

@@ -165,7 +165,7 @@ class Sets(ABC):
         """Σ a_iρ_iU_i."""
 
     def folded(self, a: np.ndarray, radii: np.ndarray) -> SumOfSets:
-        """The same, made to be kept: a_i may be 0 for most samples."""
+        """The same sum in a form that takes little memory if most a_i are 0."""
         return self.sum(a, radii)
 
     @abstractmethod
@@ -173,7 +173,7 @@ class Sets(ABC):
         """The set whose support function is a norm penalty s₀Ω(w); empty for s₀ = 0."""
 
     def penalty_unit(self, factor: float) -> float:
-        """What s₀ is multiplied by where the sets are divided by `factor`."""
+        """The factor on s₀ if the sets are divided by `factor`."""
         return 1.0
 
     def norm(self, w: np.ndarray) -> float:
@@ -188,11 +188,11 @@ class Sets(ABC):
         return np.zeros(w.size, dtype=bool)
 
     def cells(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Under boxes their half widths, of samples i and features j together."""
+        """Half widths of boxes, for pairs of samples i and features j."""
         raise NotImplementedError(f"{self.name} noise is not separable")
 
     def moves(self, w: np.ndarray) -> np.ndarray:
-        """Moves δ that attain max ⟨w,δ⟩, one in a row, or the one of all samples."""
+        """Moves δ that attain max ⟨w,δ⟩: one row per sample, or one for all samples."""
         raise NotImplementedError(f"{self.name} noise knows no worst case")
 
     def tangents(self, z: np.ndarray, radii: np.ndarray, w: np.ndarray) -> Tangents:
@@ -207,7 +207,7 @@ class Sets(ABC):
         )
 
     def tables(self) -> list[Rows]:
-        """All numbers that make two sets differ, in rows."""
+        """The numbers that describe the set of each sample, one row each."""
         return []
 
     def take(self, J) -> Self:
@@ -215,7 +215,7 @@ class Sets(ABC):
         return self
 
     def joined(self, other: Sets) -> Sets:
-        """These sets, and then those."""
+        """The sets of these samples, then those of `other`."""
         return self
 
     def restricted(self, columns: np.ndarray) -> Self:
@@ -230,7 +230,7 @@ class Sets(ABC):
         """Count reads of the sets together with those of the rows."""
 
     def about_measurements(self, y: np.ndarray) -> Sets:
-        """Lopsided sets about the measurements, of which `offsets` are the middles."""
+        """Asymmetric sets around the measurements instead of around their middles."""
         return self
 
     def unit(self, sigma: float, usual: float) -> float:

@@ -148,14 +148,14 @@ class Shape(Sets):
         raise NotImplementedError(f"{self.name} noise has no names of features")
 
     def carried(self, A: sp.csr_array) -> Shape:
-        """The shape AU of this noise behind the linear map x ↦ Ax.
+        """The shape AU of this noise after the linear map x ↦ Ax.
 
         By default only maps that change nothing are taken.
         """
         change = abs(A - sp.eye_array(*A.shape))
         if A.shape[0] != A.shape[1] or not change.max() <= ROUNDING:
             raise ValueError(
-                f"noise={self.name!r} in raw units is of no known shape behind these "
+                f"noise={self.name!r} in raw units is of no known shape after these "
                 "steps. Use a plain Pipeline with noise in transformed units."
             )
         return self
@@ -257,7 +257,7 @@ class Scaled(Shape):
         return self if self.alike else self.with_scales(self.scales / factor)
 
     def carried(self, A):
-        """The shape behind x ↦ Ax, which may scale features, not mix or copy them."""
+        """The shape after x ↦ Ax, which may scale features, not mix or copy them."""
         A = sp.csr_array(A)
         A.eliminate_zeros()
         sizes = abs(A)
@@ -265,7 +265,7 @@ class Scaled(Shape):
         used = sizes > rounding
         if np.any(used.sum(axis=1) > 1) or np.any(used.sum(axis=0) > 1):
             raise ValueError(
-                f"noise={self.name!r} in raw units is no longer of that shape behind "
+                f"noise={self.name!r} in raw units is no longer of that shape after "
                 "these steps, which mix or copy features; steps that scale, pick or "
                 "order them keep it. Give one noise scale per feature instead (an "
                 "ellipsoid), or use a plain Pipeline with noise in transformed units."
