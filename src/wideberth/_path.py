@@ -369,8 +369,10 @@ def _point(
         return units.counts(known.removed, known.saturated)
 
     def decided() -> Counts:
+        if found.proven is None:
+            return n, 0, 0
         with np.errstate(all="ignore"):  # what overflows decides nothing
-            return counts(None if found.proven is None else found.proven())
+            return counts(found.proven())
 
     return PathPoint(
         *at,

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -49,6 +51,29 @@ def test_repair_satisfies_box_and_balance(problem, seed):
     assert np.all(alpha <= problem.weights)
     assert abs(alpha @ problem.y) <= 1e-13 * alpha.sum()
     assert problem.repair(alpha) is alpha
+
+
+@given(penalised, seeds)
+def test_other_weights_change_nothing_that_was_computed_once(problem, seed):
+    problem = replace(problem)  # with nothing computed yet
+    names = {"targets", "penalty_set", "outside"}
+    names |= {"largest_target", "largest_norm", "largest_lipschitz"}
+    for name in names:
+        getattr(problem, name)
+    weights = 3.0 * problem.weights
+    other, fresh = problem.with_weights(weights), replace(problem, weights=weights)
+    assert vars(other).keys() - vars(fresh).keys() == names
+    rng = np.random.default_rng(seed)
+    w, b, alpha = (
+        rng.normal(size=problem.rows.d),
+        rng.normal(),
+        random_alpha(fresh, rng),
+    )
+    for known, anew in (
+        (other.at(w, b), fresh.at(w, b)),
+        (other.dual_at(alpha), fresh.dual_at(alpha)),
+    ):
+        assert (known.value, known.rounding) == (anew.value, anew.rounding)
 
 
 # -- a norm penalty, and the problems of others that it makes ----------------------------

@@ -267,8 +267,13 @@ class Problem:
         return replace(self, **fields | changes)
 
     def with_weights(self, weights: np.ndarray) -> Problem:
-        """Return the same samples under other weights c."""
-        return replace(self, weights=weights)
+        """Return the same samples under other weights c.
+
+        What is computed once does not depend on them: the new problem keeps it.
+        """
+        new = object.__new__(type(self))
+        vars(new).update(vars(self), weights=weights)
+        return new
 
     def with_targets(self, targets) -> Problem:
         """Return the same samples under targets m_i.

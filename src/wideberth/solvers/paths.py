@@ -87,6 +87,8 @@ class Sequence:
         rows = None
         for k, (factor, penalty, ramp) in enumerate(levels.tolist()):
             base = self.units.level(factor, penalty)
+            # Once for all C, whose problems keep them.
+            _ = base.targets, base.outside, base.largest_norm, base.largest_lipschitz
             if base.rows is rows:
                 self.starts.next_radius()
             else:  # lopsided sets have other middles, and other margins, at each radius
