@@ -221,6 +221,7 @@ MISTAKES = {
     "fit lab.csv --target state --standardise": "did you mean --standardize?",
     "fit lab.csv --target state --radus 0.1": "there is no option --radus; did you mean",
     "fit lab.csv --target state --radius 0,1": "write 0.1, or 0.0,1.",
+    "fit lab.csv --target state --radius 0.1,std": "has std without a number; write, for",
     "fit lab.csv --target state --noise lin": "'lin' is neither a shape nor a file; did you mean linf?",
     "fti lab.csv --target state": "did you mean 'fit'?",
     "fit lab.csv --target state --noise few.csv --one-hot auto --read dates=day":

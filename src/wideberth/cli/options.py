@@ -128,6 +128,10 @@ class Radii:
     def read(cls, text: str) -> Radii:
         """Read 0.5, 0,0.1,0.2 or 0.1std,0.2std."""
         parts = text.split(",")
+        if "std" in parts:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} has std without a number; write, for example, 0.1std."
+            )
         bare = [part.removesuffix("std") for part in parts]
         values = _numbers(_from_0)(",".join(bare) if bare != parts else text)
         std = bare != parts
@@ -444,7 +448,9 @@ class TableOptions:
                 continue
             folder, name = os.path.split(path)
             beside = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
-            like = meant([name], beside, least=0.75)  # endings alone are often alike
+            stem = name.partition(".")[0]  # endings alone are often alike
+            near = [one for one in beside if meant([stem], [one.partition(".")[0]])]
+            like = meant([name], near)
             raise UserError(f"{path}: there is no such file{like or '.'}")
 
 

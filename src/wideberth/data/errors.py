@@ -83,11 +83,10 @@ def no_columns(where: str, absent: Sequence[str], names: Sequence[str]) -> str:
     )
 
 
-def meant(given: Iterable[str], known: Iterable[str], least: float = 0.6) -> str:
+def meant(given: Iterable[str], known: Iterable[str]) -> str:
     """Ask whether names like the ones given were meant: "; did you mean 'a'?".
 
-    Empty where no known name is like any of them: `least` is the smallest ratio of
-    `difflib` at which two names are alike.
+    Empty where no known name is like any of them.
     """
     from difflib import get_close_matches
 
@@ -95,6 +94,6 @@ def meant(given: Iterable[str], known: Iterable[str], least: float = 0.6) -> str
     found = [
         lower[like]
         for name in given
-        for like in get_close_matches(name.lower(), lower, n=1, cutoff=least)
+        for like in get_close_matches(name.lower(), lower, n=1)
     ]
     return f"; did you mean {listed(dict.fromkeys(found))}?" if found else ""
