@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
-from sklearn.datasets import load_digits
 
 from problems import problems
 from wideberth import solve
@@ -10,7 +9,7 @@ from wideberth.problem import Problem
 from wideberth.solvers import sweeps
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.conic import solve_conic
-from wideberth.solvers.sweeps import Ascent, Coordinate, SweepsFirst
+from wideberth.solvers.sweeps import Coordinate, SweepsFirst
 from wideberth_paper.reference import ideal_partition
 
 TOL = 1e-7
@@ -213,16 +212,3 @@ def test_a_tiny_table_that_sweeps_do_not_solve_goes_to_newton():
     found, control = run(Problem.from_data(X, y, C=1e12))
     assert found.status == "solved"
     assert control.steps < control.max_iter
-
-
-@pytest.mark.parametrize("radius", [0.0, 0.02])
-def test_as_a_rule_one_certificate_ends_the_sweeps(radius, monkeypatch):
-    X, y = load_digits(return_X_y=True)
-    certify, calls = Ascent._certify, []
-    monkeypatch.setattr(Ascent, "_certify", lambda at: calls.append(certify(at)))
-    options = {"radius": radius, "screening": None, "solver": "coordinate"}
-    for C in (0.01, 0.03, 0.1):
-        for tol in (1e-2, 1e-3, 1e-4):
-            known = options | {"C": C, "tol": tol, "intercept_penalty": 1.0}
-            assert solve(X / 16, np.where(y % 2, 1, -1), **known).converged
-    assert len(calls) <= 10  # of nine problems
