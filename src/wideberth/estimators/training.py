@@ -584,7 +584,7 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
             replace(
                 options,
                 random_state=seeds[k],
-                callback=_watcher(model, data.labels[k], in_memory),
+                callback=_watcher(model, given, data.labels[k], in_memory),
             ),
         )
         for k in places
@@ -602,9 +602,8 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
     return notes + _notes_of(solutions, data.classes)
 
 
-def _watcher(model, label, in_memory: bool):
+def _watcher(model, options: SolverOptions, label, in_memory: bool):
     """What is called at certified points; reading chunks prints its own lines."""
-    options = model._options
     if options.callback is not None:
         return partial(options.callback, label)
     if not options.verbose or not in_memory:
