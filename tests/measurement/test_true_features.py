@@ -338,7 +338,7 @@ def test_what_cannot_be_is_said():
     _, X, errors, _ = simulated()
     with pytest.raises(ValueError, match="needs the labels y"):
         TrueFeatures("per_class").fit(X, X_err=errors)
-    with pytest.raises(ValueError, match="X_err=0 where all values are exact"):
+    with pytest.raises(ValueError, match="X_err=0 if all values are exact"):
         TrueFeatures().fit(X, X_err=errors).transform(X)
     bad = errors.copy()
     bad[0] = np.nan

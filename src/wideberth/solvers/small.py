@@ -121,7 +121,7 @@ def solve_small(
         estimate = estimated_slacks(problem, problem.y[None])
         slack = None if estimate is None else estimate[0]
         problem.rows.passes.add(ESTIMATE_PRODUCTS * n)
-    goal = min(0.5 * control.tol, control.aim)  # rounding may add to the gap of a proof
+    goal = 0.5 * control.target
     x, alpha, gap = _minimised(problem, control, goal, slack, few, model)
     if not np.isfinite(gap):
         return None
