@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wideberth.data.errors import counted
 from wideberth.report.environment import machine, versions
 
 __all__ = ["describe"]
@@ -23,4 +24,6 @@ def describe() -> str:
     """Processor, cores, and the versions of all that takes part."""
     found = machine()
     parts = [f"{name} {version}" for name, version in versions(_PACKAGES).items()]
-    return f"{found['processor']}, {found['cores']} cores; {', '.join(parts)}"
+    return (
+        f"{found['processor']}, {counted(found['cores'], 'core')}; {', '.join(parts)}"
+    )
