@@ -948,7 +948,7 @@ def minimise(
 ):
     """Step to the relative gap `goal`; return (x, α/c, steps, rows read, gap).
 
-    From `begin` = (w, b), where that is about known, and in later rounds from x.
+    From `begin` = (w, b), where that is about known; then later rounds begin at x.
 
     With about known slacks u_i steps are taken on at least `few` rows, those nearest to
     the margin, else on all. Others have α_i = c_i where u_i > 0 and 0 elsewhere; they
@@ -991,7 +991,7 @@ def minimise(
                 break
             # Rows join in every round but where arithmetic overflows.
             all_rows = not (gap <= goal and lost < INFINITY)
-            few, rounds, known = least, rounds + 1, not all_rows
+            few, rounds, known = least, rounds + 1, known and not all_rows
     return answer, shares, steps, read, gap
 
 
