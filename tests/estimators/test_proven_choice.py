@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
 from sklearn.preprocessing import scale
 
 from choices import SCORINGS, draw_search, examine_choice, watch_bounds
@@ -16,6 +17,17 @@ from wideberth import RobustLinearRegressorCV, RobustLinearSVCCV, robust_scorer
 @pytest.mark.parametrize("seed", [0, 1, 2])  # no intercept, a penalised, a free one
 def test_no_model_between_is_better_than_the_bound(metric, seed):
     found = examine_choice(*draw_search(seed, metric), values=40)
+    assert found["violated"] == 0
+    assert found["proven"]
+
+
+def test_no_model_of_three_classes_is_better_than_the_bound():
+    X, y = load_iris(return_X_y=True)
+    search = RobustLinearSVCCV(
+        Cs=(0.01, 10.0), prove=0.02, cv=KFold(3, shuffle=True, random_state=0),
+        fit_intercept=False, radii=[0.1],
+    )  # fmt: skip
+    found = examine_choice(search, {"X": scale(X), "y": y}, values=20)
     assert found["violated"] == 0
     assert found["proven"]
 

@@ -15,6 +15,7 @@ from wideberth import (
     RobustLinearRegressorCV,
     TrueFeatures,
     make_robust_pipeline,
+    open_data,
     solve,
 )
 
@@ -72,6 +73,9 @@ def test_a_weight_counts_as_that_many_rows():
     one.fit(X, T, sample_weight=weights)
     assert one.target_scale_ == pytest.approx(other.target_scale_)
     np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-5)
+    chunks = [(X[:7], T[:7], weights[:7]), (X[7:], T[7:], weights[7:])]
+    read = clone(one).fit(open_data(lambda: iter(chunks)))
+    assert read.target_scale_ == pytest.approx(one.target_scale_)
     bare = RobustLinearRegressor(0.3, C=1e3).fit(X, T, sample_weight=weights)
     below = bare.predict(X) > T
     assert np.average(below, weights=weights) == pytest.approx(0.3, abs=0.03)
