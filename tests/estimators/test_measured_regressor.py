@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks.measured_regression import maximum_likelihood
 from benchmarks.measured_regression import simulated as drawn
-from wideberth import MeasuredRegressor, RobustLinearRegressor
+from wideberth import MeasuredRegressor, RobustLinearRegressor, open_data
 
 SLOPES = np.array([1.0, -0.5, 0.25])
 LOSSES = ["gaussian", "absolute"]
@@ -309,6 +309,8 @@ def test_predictions_of_chunks_are_those_of_memory():
         np.testing.assert_allclose(ask(rows, errors).compute(), ask(X, E))
     with pytest.raises(ValueError, match="MeasuredRegressor needs the data in memory"):
         MeasuredRegressor().fit("table.csv", y)
+    with pytest.raises(ValueError, match="MeasuredRegressor needs the data in memory"):
+        MeasuredRegressor().fit(open_data([(X, y, None, None, E)]))
 
 
 def test_errors_are_routed():

@@ -51,6 +51,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from wideberth._solve import solve
 from wideberth.estimators.curved import Curve
 from wideberth.estimators.cv import RobustLinearRegressorCV
+from wideberth.estimators.drawn import MOST_ROWS
 from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.kernel_svc import read_gamma, step_on
 from wideberth.estimators.measured_svc import MeasuredModel
@@ -93,14 +94,12 @@ _MAX_ITER = 1000
 #: about 1/(100 n) of their size, far less than their standard errors.
 _C = 100.0
 #: C of a curve is the best of these, in units of `target_scale`, by absolute error in
-#: three folds.
+#: three folds (a choice).
 _CURVED_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 #: Landmarks of a curve. On 1 500 galaxies 512 of them make the error smaller by 1 %,
 #: and the variances of f take four times as long.
 _LANDMARKS = 256
-#: Rows that landmarks and C are chosen from, at most (a choice).
-_CHOSEN_FROM = 5_000
-#: Fewest rows to choose C from; with fewer it is 1.
+#: Fewest rows to choose C from; with fewer it is 1 (a choice).
 _FEWEST = 10
 #: Solutions of the absolute loss, each with the spreads of the one before.
 _ROUNDS = 3
@@ -203,7 +202,7 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         self.kernel = kernel
         self.gamma = gamma
 
-    def fit(self, X, y, *, X_err=None, y_err=None) -> MeasuredRegressor:
+    def fit(self, X, y=None, *, X_err=None, y_err=None) -> MeasuredRegressor:
         """Fit the line or curve, and the population. All rows have the same weight.
 
         Parameters
@@ -729,7 +728,7 @@ def _chosen_C(features: np.ndarray, y: np.ndarray) -> float:
 
 def _drawn(n: int) -> np.ndarray:
     """Rows that a curve is chosen from, in a random order, always the same."""
-    return np.random.default_rng(0).permutation(n)[:_CHOSEN_FROM]
+    return np.random.default_rng(0).permutation(n)[:MOST_ROWS]
 
 
 # -- what does not fit -----------------------------------------------------------------

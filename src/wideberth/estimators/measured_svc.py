@@ -229,7 +229,7 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None, *, X_err=None) -> MeasuredSVC:
+    def fit(self, X, y=None, sample_weight=None, *, X_err=None) -> MeasuredSVC:
         """Fit the population and the classifier.
 
         Parameters

@@ -124,9 +124,8 @@ class Certificate:
         Below `PROVABLE` = 1e-9 it is the gap as computed that must be within `tol`,
         and gap plus rounding within 1e-9: float64 does not prove less.
         """
-        gap, scale = self.primal - self.dual, self.scale
-        proven = max(gap, 0.0) + self.rounding <= max(tol, PROVABLE) * scale < np.inf
-        return bool(proven and gap <= tol * scale)
+        proven = self.bound <= max(tol, PROVABLE) * self.scale < np.inf
+        return bool(proven and self.gap <= tol * self.scale)
 
     def meets(self, tol: float) -> bool:
         """Whether a solver may stop: `tol` is proven, or rounding alone forbids it.
