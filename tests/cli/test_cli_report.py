@@ -55,6 +55,7 @@ def test_the_page_tells_what_was_asked_found_and_proven(report):
     assert not re.search(r"(?:src|href)=\"(?!data:|#)", report)
     ids = re.findall(r'\bid="([^"]+)"', report)
     assert len(ids) == len(set(ids))
+    assert "></button>" not in report
 
 
 @needs_browser
