@@ -229,6 +229,17 @@ def test_carried_covariances_are_those_given_behind_a_linear_map():
             assert away <= off + gamma(bars.d + 8) * r
 
 
+def test_a_variance_that_cancels_behind_a_linear_map_stays_open():
+    # Both rows of the factor are the same, so that their difference rounds to 0.
+    off, F = 2.0**-51, np.array([[1.0, 0.0], [1.0, 0.0]])
+    S = F @ F.T - off * np.array([[0.0, 1.0], [1.0, 0.0]])
+    residual = np.array([np.sqrt(2) * off])
+    bars = Covariances(S[None], F[None], np.ones((1, 2)), residual, np.zeros(1))
+    behind = bars.carried(sp.csr_array([[1.0, -1.0], [0.0, 1.0]]))
+    for w in (np.array([1.0, 0.0]), np.array([1.0, 1e-17])):
+        assert np.sqrt(2 * off) <= behind.supports(w)[0] + behind.support_errors(w)[0]
+
+
 # -- folding, units, forms --------------------------------------------------------------
 
 

@@ -540,7 +540,7 @@ def _tuned(case):
 def _beside(case, table):
     """What the curve is ahead of a straight boundary: accuracies, certified radii."""
     rows = rows_of(
-        table, "", "this model", "straight boundary", "difference", "95 % interval"
+        table, "quantity", "this model", "straight boundary", "difference", "95 % interval"
     )
     names = ("this model", "straight boundary, C chosen")
     *kinds, last = rows
@@ -636,7 +636,7 @@ def _precise(case, table):
     flipped = order[(reach <= case.radius)[order]][:200]
     mean = parts[flipped].mean(axis=0)
     top = [j for j in np.argsort(-mean, kind="stable")[:10] if mean[j] > 0]
-    rows = rows_of(table, "feature", "share of the noise", "")
+    rows = rows_of(table, "feature", "share of the noise", "as a bar")
     for row, j in zip(rows, top, strict=True):
         text(row[0], case.names[j])
         share(row[1], mean[j])

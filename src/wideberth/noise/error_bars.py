@@ -39,7 +39,13 @@ from wideberth.problem.arrays import (
     namespace,
     pick,
 )
-from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES, EPS, power_of_two
+from wideberth.problem.limits import (
+    CACHED_ENTRIES,
+    DEVICE_ENTRIES,
+    EPS,
+    TINY,
+    power_of_two,
+)
 from wideberth.problem.rows import Passes, Rows, as_rows, gamma
 
 #: Smoothing of r_i(w), relative to the size of the set times ‖w‖: a choice that changes
@@ -717,13 +723,16 @@ class Covariances(SmoothBars):
         """From AF_i, so that no digit is lost that F_i has.
 
         Behind A the scales are t'_j = Σ_k|A_jk|t_ik, or more. AF_i and its products are
-        off by roundings of these, and ‖t_i∘Aᵀw‖ ≤ √d‖t'∘w‖.
+        off by roundings of these, and ‖t_i∘Aᵀw‖ ≤ √d‖t'∘w‖. Where a variance of AF_i
+        rounds to 0, that of AS_iAᵀ need not be 0, and nothing is known of the least.
         """
         A = linear.toarray()
         found = type(self).of(Covariances.of_factors(A @ self.roots).matrices)
         scales = np.maximum(self.scales @ np.abs(A).T, found.scales)
         outputs = 1 if keeps_apart(linear) else len(A)
-        grown = scales * ratio(1.0, found.scales)
+        unknown = np.where(scales > 0, np.inf, 0.0)
+        known = found.scales > TINY
+        grown = np.divide(scales, found.scales, out=unknown, where=known)
         return replace(
             found,
             scales=scales * (1 + gamma(self.d + 8)),
