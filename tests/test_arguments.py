@@ -24,7 +24,14 @@ from arguments import (
     masked,
     with_gap,
 )
-from wideberth import RobustLinearSVC, RobustLinearSVCCV, critical_radius, path, solve
+from wideberth import (
+    RobustLinearRegressorCV,
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    critical_radius,
+    path,
+    solve,
+)
 from wideberth._screen import screen
 from wideberth.data import DataError, open_data
 from wideberth.problem import Problem
@@ -103,6 +110,12 @@ def test_data_in_chunks_is_refused_where_it_must_be_in_memory(data, kind, road):
     who = road if road == "RobustLinearSVCCV" else "this function"
     with pytest.raises(ValueError, match=f"X is {kind}; {who} needs .* in memory"):
         ROADS[road](data, Y)
+
+
+@pytest.mark.parametrize("search", [RobustLinearSVCCV, RobustLinearRegressorCV])
+def test_open_data_alone_is_refused_by_searches(search):
+    with pytest.raises(ValueError, match=f"{search.__name__} needs the data in memory"):
+        search().fit(open_data([(X, Y)]))
 
 
 def test_the_critical_radius_is_that_of_data_in_memory():

@@ -540,7 +540,12 @@ def _tuned(case):
 def _beside(case, table):
     """What the curve is ahead of a straight boundary: accuracies, certified radii."""
     rows = rows_of(
-        table, "quantity", "this model", "straight boundary", "difference", "95 % interval"
+        table,
+        "quantity",
+        "this model",
+        "straight boundary",
+        "difference",
+        "95 % interval",
     )
     names = ("this model", "straight boundary, C chosen")
     *kinds, last = rows

@@ -70,7 +70,7 @@ class Search(LinearModel):
     _kind: type[LinearModel]
     ramps: Sequence[float | None] | None = None
 
-    def fit(self, X, y, sample_weight=None, *, radius=None, X_err=None, **params):
+    def fit(self, X, y=None, sample_weight=None, *, radius=None, X_err=None, **params):
         """Choose C, radius and norm penalty, and train the chosen model.
 
         Parameters
