@@ -3,17 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST_TESTS := $(addprefix tests/, \
-	estimators/test_estimators.py estimators/test_sklearn_checks.py estimators/test_pipeline.py \
+	estimators/test_estimators.py contract/test_sklearn_checks.py estimators/test_pipeline.py \
 	estimators/test_certify.py measurement/test_radius.py estimators/test_interoperation.py \
 	test_plotting.py estimators/test_model_selection.py cli/test_cli_report.py \
 	data/test_untrusted.py noise/test_shapes.py problem/test_problem.py \
 	problem/test_endpoints.py solvers/test_conic.py test_arguments.py \
-	problem/test_labels.py noise/test_covariance.py solvers/test_metamorphic.py \
+	problem/test_labels.py noise/test_covariance.py contract/test_metamorphic.py \
 	estimators/test_trained_radius.py problem/test_rounding.py \
 	noise/test_error_bars.py solvers/test_measured.py estimators/test_measured_svc.py \
 	estimators/test_categories.py)
 
-.PHONY: reproduce reproduce-full test test-oldest test-machines lint format
+.PHONY: reproduce reproduce-full test contract test-oldest test-machines lint format
 .PHONY: accessibility
 .PHONY: safety ramp statistics torture mutants fuzz faults
 .PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
@@ -29,6 +29,9 @@ reproduce-full: $(VENV)/installed-test  ## all of them, under an hour
 
 test: $(VENV)/installed-test            ## run the test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+contract: $(VENV)/installed-test        ## what every implementation must do, in minutes
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/contract
 
 test-oldest: $(VENV)-oldest/installed   ## what meets dependencies, on the oldest allowed
 	OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -n 2 $(OLDEST_TESTS)

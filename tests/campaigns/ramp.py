@@ -30,7 +30,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from support.ramp import exhaustive_minimum, judged, random_options, wrong_labels
-
 from tools.stored import store
 from wideberth import solve
 

@@ -2,7 +2,7 @@
 
 Every case of `torture_problems.py` runs in a worker process under a time limit and must
 end in one of three ways, each held against the 200-bit arithmetic of
-`torture_oracle.py`:
+`oracle.py`:
 
 * certified: it says so, and the true relative gap is at most the tolerance;
 * warned: a warning names the quantity that is out of range; what is claimed is true;
@@ -28,10 +28,11 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from oracle import Answer, Task, judge, primal_value
 from tools.stored import store
-from torture_oracle import Answer, Task, judge, primal_value
 from torture_problems import Case, cases, clouds
 from wideberth import RobustLinearSVC, path, solve
 

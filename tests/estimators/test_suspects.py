@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
-from support.ramp import wrong_labels
 
+from support.ramp import wrong_labels
 from wideberth import (
     RobustLinearSVC,
     RobustLinearSVCCV,

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from support.problems import make_problem
 
+from support.problems import make_problem
 from wideberth.solvers.interior import InteriorPoint, class_barrier, even_barrier
 
 BARRIERS = [lambda problem: None, even_barrier, class_barrier]

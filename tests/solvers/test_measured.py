@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import wideberth
 from measured import FORMS, make_arguments
+from oracle import Answer, Task, judge
 from problems import INTERCEPTS, intercept_options
-from torture_oracle import Answer, Task, judge
 from wideberth import RobustLinearSVC, solve
 from wideberth.errors import fill
 from wideberth.noise.reading import read_errors

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from support.ramp import judged, objective, wrong_labels
 
+from support.ramp import judged, objective, wrong_labels
 from wideberth import path, solve
 from wideberth.problem import Problem
 from wideberth.problem.ramp import Ramp

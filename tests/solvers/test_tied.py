@@ -1,8 +1,8 @@
 """Rows tied at the margin, and the interior-point method for many rows."""
 
 import numpy as np
-from support.problems import make_problem
 
+from support.problems import make_problem
 from wideberth.problem import Pair, Problem
 from wideberth.solvers.base import Control
 from wideberth.solvers.shrinking import (

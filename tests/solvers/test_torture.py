@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import torture
+from oracle import Answer, Task, dual_value, judge, primal_value
 from torture import Worker, examine, run, run_solve
-from torture_oracle import Answer, Task, dual_value, judge, primal_value
 from torture_problems import Case, cases, clouds
 
 ALL = cases()

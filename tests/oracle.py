@@ -1,12 +1,19 @@
-"""The robust SVM in 200-bit arithmetic: what a certificate is held against.
+"""Oracles of the tests: what answers are compared with.
 
-Written from the definition (theory §1, §2) with mpmath, whose exponents have no end, and
-without a line of the package: P(w,b) and D(α) of an answer are recomputed from the data
-as given, and every claim of the answer is compared with them.
+Written from the definitions (theory §1, §2, §9, §15) with NumPy, SciPy, mpmath and
+CVXPY, and without a line of the package:
+
+* `Task`, `primal_value`, `dual_value`, `judge`: P(w,b) and D(α) in 200-bit arithmetic,
+  whose exponents have no end, and every claim of an answer compared with them;
+* `optimum`: the minimum, by a conic model in CVXPY;
+* `make_solved`: problems built around their optimum;
+* `worst_move`: the move of a row that lowers a linear score most, to attack radii with;
+* `gaussian_by_em`, `posterior_by_quadrature`: populations as a textbook has them.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,6 +43,9 @@ class Task:
     intercept: float | None = None
     X_err: object = None
     error_shape: str = "ellipsoid"
+    norm_penalty: float = 0.0
+    loss: str = "hinge"
+    quantile: float = 0.5
 
     def __post_init__(self):
         dense = self.X.toarray() if sp.issparse(self.X) else np.asarray(self.X)
@@ -46,6 +56,9 @@ class Task:
                 [[mpf(float(v)) for v in row] for row in np.atleast_2d(own)]
                 for own in np.asarray(self.X_err, dtype=float)
             ]
+        if self.loss == "quantile":
+            self.targets = [mpf(float(t)) for t in self.y]
+            self.y = np.ones(n)
         self.y = [int(label) for label in self.y]
         self.Z = [
             [mpf(float(x)) * label for x in row]
@@ -127,13 +140,22 @@ def balanced(alpha, y):
 
 
 def primal_value(task: Task, w, b):
-    """½‖w‖² + ½λ_b b² + Σ c_i [1 − ⟨w,z_i⟩ − y_i b + ρ_i Ω(w)]_+."""
+    """½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [1 − ⟨w,z_i⟩ − y_i b + ρ_i Ω(w)]_+.
+
+    Of the quantile loss, Σ c_i max(τ(r_i + ρ_iΩ), (1−τ)(ρ_iΩ − r_i)) is the last sum.
+    """
     w, b = [mpf(float(v)) for v in w], mpf(float(b))
     supports = all_supports(task, w)
     value = mp.fdot(w, w) / 2 + mpf(task.intercept or 0) * b * b / 2
+    if task.norm_penalty:
+        value += mpf(float(task.norm_penalty)) * support(task.noise, w)
     rows = zip(task.Z, task.y, task.c, task.rho, supports, strict=True)
-    for z, y, c, rho, r in rows:
-        value += c * max(1 - mp.fdot(w, z) - y * b + rho * r, mpf(0))
+    for i, (z, y, c, rho, r) in enumerate(rows):
+        if task.loss == "hinge":
+            value += c * max(1 - mp.fdot(w, z) - y * b + rho * r, mpf(0))
+            continue
+        tau, rest = mpf(task.quantile), task.targets[i] - mp.fdot(w, z) - b
+        value += c * max(tau * (rest + rho * r), (1 - tau) * (rho * r - rest))
     return value
 
 
@@ -292,3 +314,210 @@ def distance_to_ellipsoid(scales, d, s):
         middle = (low + high) / 2
         low, high = (middle, high) if outside(middle) else (low, middle)
     return rest + mp.fsum((v * high / (t * t + high)) ** 2 for t, v in noisy)
+
+
+# -- the minimum, by a conic model ---------------------------------------------------
+
+
+@dataclass
+class Optimum:
+    """What an interior point of CVXPY found."""
+
+    w: np.ndarray
+    b: float
+    value: float
+
+
+def optimum(task: Task) -> Optimum:
+    """Minimise the objective as the definition states it, with Clarabel.
+
+    The value is that of the point found, in 200-bit arithmetic: an upper bound on the
+    minimum, whatever the solver did.
+    """
+    import cvxpy as cp
+
+    X = np.asarray(task.X.toarray() if sp.issparse(task.X) else task.X, dtype=float)
+    n, d = X.shape
+    c, rho = np.array(task.c, dtype=float), np.array(task.rho, dtype=float)
+    w, b = cp.Variable(d), cp.Variable() if task.intercept is not None else 0.0
+    value = 0.5 * cp.sum_squares(w) + task.norm_penalty * _omega(cp, task.noise, w)
+    if task.intercept:
+        value += 0.5 * task.intercept * cp.square(b)
+    if task.X_err is None:
+        sizes = rho * _omega(cp, task.noise, w)
+    else:
+        sizes = cp.hstack([rho[i] * _own(cp, task, i, w) for i in range(n)])
+    if task.loss == "quantile":
+        t, tau = np.array(task.targets, dtype=float), task.quantile
+        rest = t - X @ w - b
+        losses = cp.maximum(tau * (rest + sizes), (1 - tau) * (sizes - rest))
+    else:
+        y = np.array(task.y, dtype=float)
+        losses = cp.pos(1 - cp.multiply(y, X @ w + b) + sizes)
+    problem = cp.Problem(cp.Minimize(value + c @ losses))
+    limits = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "may be inaccurate": the value says how good
+        problem.solve(solver=cp.CLARABEL, **dict.fromkeys(limits, 1e-10))
+    at = w.value, float(b.value) if task.intercept is not None else 0.0
+    return Optimum(*at, float(primal_value(task, *at)))
+
+
+def _omega(cp, noise, w):
+    """Ω(w) as an expression of CVXPY."""
+    if isinstance(noise, str):
+        return cp.norm(w, {"l2": 2, "linf": 1, "l1": "inf"}[noise])
+    if np.ndim(noise) == 2:
+        values, axes = np.linalg.eigh(noise)
+        return cp.norm((axes * np.sqrt(np.maximum(values, 0))).T @ w)
+    return cp.norm(cp.multiply(np.asarray(noise, dtype=float), w))
+
+
+def _own(cp, task: Task, i: int, w):
+    """r_i(w) of one sample as an expression of CVXPY."""
+    errors = np.asarray(task.X_err, dtype=float)[i]
+    if errors.ndim == 2:
+        return _omega(cp, errors, w)
+    return cp.norm(cp.multiply(errors, w), 1 if task.error_shape == "box" else 2)
+
+
+# -- problems built around their optimum -----------------------------------------------
+
+
+def omega(noise, w) -> float:
+    """Ω(w) in float64."""
+    return float(support(noise, [mpf(float(v)) for v in w]))
+
+
+def subgradient(noise, w) -> np.ndarray:
+    """A maximiser of ⟨w,δ⟩ over the unit set, away from kinks; 0 at w = 0."""
+    w = np.asarray(w, dtype=float)
+    if not w.any():
+        return w
+    if isinstance(noise, str):
+        if noise == "l2":
+            return w / np.linalg.norm(w)
+        if noise == "linf":
+            return np.sign(w)
+        return np.sign(w) * (np.arange(w.size) == np.abs(w).argmax())
+    if np.ndim(noise) == 2:
+        image = np.asarray(noise) @ w
+        return image / np.sqrt(w @ image)
+    squares = np.square(np.asarray(noise, dtype=float))
+    return squares * w / np.sqrt(squares @ w**2)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A problem as `solve` takes it, with its optimum, exact up to rounding."""
+
+    arguments: dict
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    #: Robust margins at the optimum.
+    margins: np.ndarray
+
+
+def make_solved(seed: int, *, n=40, d=4, noise="l2", radius=0.3, intercept=None):
+    """A problem built around its optimum (theory §2).
+
+    With robust margins m_i ≤ 1 where α_i = c_i, ≥ 1 where α_i = 0 and 1 between, rows
+
+        z_i = (m_i − y_i b + ρ_i Ω(w)) w/‖w‖² + t_i ,   ⟨t_i,w⟩ = 0 ,
+
+    have the margins m_i at (w,b), and Σα_i z_i = w + sv with a subgradient v of Ω at w
+    iff ‖w‖² = Σα_i(m_i − y_i b) and Σα_i t_i = s(v − Ω(w) w/‖w‖²): then w is optimal.
+    """
+    rng = np.random.default_rng([seed, 31])
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    y[:2] = 1, -1
+    kind = rng.choice(["margin", "full", "zero"], size=n, p=[0.2, 0.4, 0.4])
+    kind[:2] = "margin"
+    m = np.where(kind == "full", rng.uniform(0.0, 1.0, size=n), 1.0)
+    m = np.where(kind == "zero", 1 + rng.exponential(size=n), m)
+    alpha = np.where(kind == "zero", 0.0, rng.exponential(size=n))
+    b = 0.0
+    if intercept is not None:  # both classes balance; then any b is stationary
+        up = y > 0
+        alpha = np.where(up, alpha, alpha * alpha[up].sum() / alpha[~up].sum())
+    if intercept == 0:
+        b = float(rng.normal())
+    if intercept:  # λ_b b = Σα_i y_i
+        scale = 0.5 * np.sqrt(intercept * (alpha @ m))
+        alpha[0] += scale
+        b = float(y[0] * scale / intercept)
+    rho = radius * rng.uniform(0.5, 1.5, size=n)
+    w = rng.normal(size=d)
+    w *= np.sqrt(alpha @ (m - y * b)) / np.linalg.norm(w)
+    size, v, square = omega(noise, w), subgradient(noise, w), w @ w
+    across = rng.normal(size=(n, d))
+    across -= np.outer(across @ w, w) / square
+    wanted = (alpha @ rho) * (v - size * w / square)
+    across += (wanted - alpha @ across) / alpha.sum()
+    Z = np.outer((m - y * b + rho * size) / square, w) + across
+    c = np.where(kind == "margin", alpha / rng.uniform(0.1, 0.9, size=n), alpha)
+    c = np.where(kind == "zero", rng.exponential(size=n), c)
+    arguments = {"X": y[:, None] * Z, "y": y, "C": 1.0, "sample_weight": c}
+    arguments |= {"radius": rho, "noise": noise, "fit_intercept": intercept is not None}
+    arguments |= {"intercept_penalty": intercept or 0.0}
+    return Solved(arguments, w, b, alpha, m)
+
+
+# -- attacks ---------------------------------------------------------------------------
+
+
+def worst_move(noise, w, length: float) -> np.ndarray:
+    """The move of Ω°-length `length` that changes ⟨w,x⟩ most."""
+    return length * subgradient(noise, w)
+
+
+def length(noise, move) -> float:
+    """The size of a move: it lies in the set of this radius, and in no smaller one."""
+    if np.ndim(noise) == 2:
+        return float(np.sqrt(move @ np.linalg.solve(noise, move)))
+    return float(np.linalg.norm(np.divide(move, noise)))
+
+
+# -- populations -----------------------------------------------------------------------
+
+
+def gaussian_by_em(X, E, steps=5000) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of the Gaussian behind measurements, NaN where missing.
+
+    The textbook's EM, row by row (Bovy, Hogg and Roweis 2011).
+    """
+    mean, spread = np.nanmean(X, axis=0), np.diag(np.nanvar(X, axis=0))
+    for _ in range(steps):
+        posteriors = [gaussian_posterior(x, e, mean, spread) for x, e in zip(X, E)]  # noqa: B905
+        before, mean = mean, np.mean([p[0] for p in posteriors], axis=0)
+        spread = np.mean(
+            [V + np.outer(x - mean, x - mean) for x, V in posteriors], axis=0
+        )
+        if np.abs(mean - before).max() < 1e-13:
+            break
+    return mean, spread
+
+
+def gaussian_posterior(x, e, mean, spread) -> tuple[np.ndarray, np.ndarray]:
+    """Posterior mean and covariance of the true features of one row."""
+    there = ~np.isnan(x)
+    gain = spread[:, there] @ np.linalg.inv(
+        spread[np.ix_(there, there)] + np.diag(e[there] ** 2)
+    )
+    return mean + gain @ (x[there] - mean[there]), spread - gain @ spread[there]
+
+
+def posterior_by_quadrature(density, x: float, e: float) -> tuple[float, float]:
+    """Mean and variance of one true value with any prior density, by quadrature."""
+    from scipy.integrate import quad
+
+    def moment(k):
+        def weight(t):
+            return t**k * density(t) * np.exp(-0.5 * ((x - t) / e) ** 2)
+
+        return quad(weight, x - 12 * e, x + 12 * e, limit=400, points=[x])[0]
+
+    total = moment(0)
+    mean = moment(1) / total
+    return mean, moment(2) / total - mean**2
