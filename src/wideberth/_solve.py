@@ -203,7 +203,9 @@ def solve(
         Starting point. If it is the solution, the run takes the two passes that certify
         it.
     callback : callable, optional
-        Called with a dict at every point whose gap is known; return True to stop.
+        Called with a dict at every point whose gap is known, an entry of
+        `Solution.trace`; return True to stop. With a callback each entry has the
+        numbers of samples that its points decide, which costs up to two products more.
     random_state : int or Generator, optional
         Determines the subsamples, and the order in which the coordinate solver visits
         samples. The answer is within `tol` for every value, and the same for the same

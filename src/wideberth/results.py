@@ -88,10 +88,11 @@ class Solution:
         What `removed` and `saturated` return, or compute when first asked for.
     trace : list of dict
         One entry for every point at which a gap was computed; between two proofs
-        coordinate ascent estimates it. "free", "saturated" and "removed" are numbers of
-        samples: undecided, proven to have α = c, proven to have α = 0 (equal samples
-        count once). For data in chunks "free" is the size of the working set, and the
-        others are guesses that the next pass checks.
+        coordinate ascent estimates it. With a callback every entry is a proof, and
+        "free", "saturated" and "removed" are numbers of samples: undecided, proven by
+        these points to have α = c, to have α = 0 (equal samples count once). For data
+        in chunks "free" is the size of the working set, and the others are guesses that
+        the next pass checks.
     notes : tuple of Warning
         Warnings of the run.
     classes : array of shape (2,), or None

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from problems import problems
 from wideberth import solve
 from wideberth.problem import Problem
+from wideberth.screening import Reduction
 from wideberth.solvers import sweeps
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.conic import solve_conic
@@ -101,11 +102,18 @@ def test_storage_does_not_change_the_answer():
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0])
-def test_screening_fires_and_is_right(intercept):
+def test_screening_fires_and_is_right(intercept, monkeypatch):
     problem = text_problem(n=4000, d=800, C=1.0, radius=0.1, intercept=intercept)
-    found, control = run(problem, 1e-9)
+    shrink, left = Reduction.shrink, [problem.n]
+
+    def counted(reduction, partition):
+        left.append(partition.counts[0])
+        return shrink(reduction, partition)
+
+    monkeypatch.setattr(Reduction, "shrink", counted)
+    found, _ = run(problem, 1e-9)
     unscreened, _ = run(problem, 1e-9, region=None)
-    assert control.trace[-1]["free"] < 0.5 * problem.n
+    assert min(left) < 0.5 * problem.n
     assert found.point.value == pytest.approx(unscreened.point.value, rel=2e-9)
     ideal = ideal_partition(problem, unscreened.point.w, unscreened.point.b, tol=1e-3)
     assert not found.dual.alpha[ideal.removed].any()

@@ -22,7 +22,7 @@ from wideberth.problem.certificate import PROVABLE, Status
 from wideberth.problem.changes import cap_weights
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.validation import check_number, short
-from wideberth.screening import Partition, Screener
+from wideberth.screening import Partition, Screener, screen_at_hand
 
 if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
@@ -126,7 +126,24 @@ class Control:
         vars(judged)["certificate"] = certificate  # computed once
         return judged
 
-    def record(self, passes: float, certificate: Certificate, counts) -> None:
+    def record_pair(self, problem: Problem, found: Pair) -> None:
+        """Note points of a problem in memory, and count the samples that they decide.
+
+        Only a callback has them counted: the test costs up to a product with all rows.
+        """
+        passes, counts = problem.rows.passes.count, None
+        if self.callback is not None:
+            counts = problem.n, 0, 0
+            if self.screening is not None:
+                counts = screen_at_hand(problem, found, self.screening).counts
+        self.record(passes, found.certificate, counts)
+
+    def record(
+        self,
+        passes: float,
+        certificate: Certificate,
+        counts: tuple[int, ...] | None = None,
+    ) -> None:
         """Note a point whose gap is known, by a proof or by the estimate of sweeps.
 
         The callback may ask to stop by returning True.
@@ -139,10 +156,9 @@ class Control:
             "primal": certificate.primal,
             "dual": certificate.dual,
             "gap": certificate.gap,
-            "free": counts[0],
-            "saturated": counts[1],
-            "removed": counts[2],
         }
+        if counts is not None:
+            entry |= zip(("free", "saturated", "removed"), counts, strict=True)
         self.trace.append(entry)
         if self.callback is not None and self.callback(entry):
             self.stopped = True

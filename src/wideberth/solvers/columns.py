@@ -137,8 +137,7 @@ class ColumnRounds(Rounds[ColumnPart]):
         self.keep_point(found.point)
         if self.proof is None or self.improves(found.dual):
             self.proof = Proof(found.dual, found.point)
-        spent = problem.rows.passes.count
-        self.control.record(spent, found.certificate, (problem.n, 0, 0))
+        self.control.record_pair(problem, found)
         if self.finished():
             return None
         stuck = part.engine.relative_gap > self.goal

@@ -72,8 +72,7 @@ class Conic(Solver):
         control.steps = result.n_iter
         alpha = free.unfold(result.alpha)
         found = Pair(problem.at(result.w, result.b), problem.dual_at(alpha))
-        passes = problem.rows.passes.count
-        control.record(passes, found.certificate, free.counts)
+        control.record_pair(problem, found)
         return found
 
 

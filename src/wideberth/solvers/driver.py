@@ -411,11 +411,14 @@ class Driver(Rounds[Work]):
         self.keep_point(point)
         if work is None:
             return
+        if isinstance(self.batches, InMemory):
+            whole, proof = self.batches.problem, self.proof
+            dual = whole.dual_at(np.zeros(self.n)) if proof is None else proof.dual
+            self.control.record_pair(whole, Pair(self.point, dual))
+            return
         rest = max(work.n - work.rows - work.folded_rows, 0)
-        counts, spent = (work.rows, work.folded_rows, rest), float(self.passes)
-        if isinstance(self.batches, InMemory):  # where nothing is proven of rows
-            counts, spent = (self.n, 0, 0), self.batches.problem.rows.passes.count
-        self.control.record(spent, self.certificate, counts)
+        counts = work.rows, work.folded_rows, rest
+        self.control.record(float(self.passes), self.certificate, counts)
 
     def _keep_dual(self, work: Work, dual: DualPoint) -> None:
         """Keep a dual point of a working set if it is the best."""

@@ -363,8 +363,7 @@ def solve_tied(
         step_to(goal, path, control, centred=True)
         point, dual = problem.at(path.w, path.b), problem.dual_at(path.alpha)
         found = OnPath(point, dual, path=path)
-        counts = (problem.n, 0, 0)
-        control.record(problem.rows.passes.count, found.certificate, counts)
+        control.record_pair(problem, found)
         if found.meets(control.target) or control.exhausted():
             return found
         if not found.gap < least:

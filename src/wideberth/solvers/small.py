@@ -130,7 +130,7 @@ def solve_small(
     found = Pair(problem.at(x[:d], b), problem.dual_at(alpha))
     if not found.proves(control.tol):
         return None
-    control.record(problem.rows.passes.count, found.certificate, (n, 0, 0))
+    control.record_pair(problem, found)
     return found
 
 

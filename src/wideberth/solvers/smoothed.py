@@ -157,8 +157,7 @@ class Smoothed(ExtendedRows):
             return None
         # Margins afresh: those carried along have the rounding of all steps in them.
         found = Pair(problem.at(point.w, point.b), dual)
-        counts = problem.n, 0, 0
-        control.record(problem.rows.passes.count, found.certificate, counts)
+        control.record_pair(problem, found)
         return found if over or found.meets(most) else None
 
     # -- derivatives ---------------------------------------------------------------

@@ -321,7 +321,7 @@ class Ascent:
         if not near:
             value = sweeps.value
             nearly = Certificate(value + self.gap, value, 0.0)
-            control.record(self.full.rows.passes.count, nearly, self.screener.counts)
+            self._report(nearly)
         return near
 
     # -- certificates ------------------------------------------------------------------
@@ -333,8 +333,7 @@ class Ascent:
         dual = problem.dual_at(_balanced(problem, at.alpha.copy(), at.balance))
         b = dual.b if problem.intercept else None
         outcome = Pair(problem.at(dual.w, b), dual)
-        passes = self.full.rows.passes.count
-        self.control.record(passes, outcome.certificate, self.screener.counts)
+        self._report(outcome.certificate)
         self.best.keep(outcome)
         gap, self.screened_gap = outcome.gap, outcome.gap
         if outcome.meets(self.control.tol):
@@ -350,6 +349,18 @@ class Ascent:
             alpha = at.alpha if kept is None else at.alpha[kept]
             new = DualIterate.of(self.screener.problem, alpha)
             self._begin(new, self.sweeps.b)
+
+    def _report(self, certificate: Certificate) -> None:
+        """Record a certificate, or an estimate; for a callback that of all rows."""
+        full, control = self.full, self.control
+        if control.callback is None:
+            control.record(full.rows.passes.count, certificate)
+            return
+        problem, at = self.screener.problem, self.at
+        alpha = _balanced(problem, at.alpha.copy(), at.balance)
+        dual = full.dual_at(self.screener.reduction.unfold(alpha))
+        b = dual.b if full.intercept else None
+        control.record_pair(full, Pair(full.at(dual.w, b), dual))
 
     def _products_ahead(self) -> float:
         """What is left to sweep, in products with all rows."""
