@@ -21,7 +21,7 @@ OLDEST_TESTS := $(addprefix tests/, \
 .PHONY: bench-small
 .PHONY: docs linkcheck linkcheck-external release clean
 
-reproduce: $(VENV)/installed-test       ## the paper's experiments in about a minute
+reproduce: $(VENV)/installed-test       ## a part of the paper's experiments, 1–3 minutes
 	$(BIN)/wideberth reproduce --quick
 
 reproduce-full: $(VENV)/installed-test  ## all of them, under an hour

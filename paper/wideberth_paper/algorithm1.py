@@ -54,8 +54,8 @@ class Fit:
     partition: Partition | None = None
     #: Whether the last training still read the samples found saturated.
     reads_saturated: bool = False
-    #: A trace as that of a `Solution`. Of Algorithm 1 besides: the ball about `w` of
-    #: `radius` that it screened with, and the `partition` after it.
+    #: Of each round of Algorithm 1: time, gap, numbers of samples, the ball about `w`
+    #: of `radius` that it screened with, and the `partition` after it.
     steps: list[dict] = field(default_factory=list)
 
 

@@ -72,7 +72,7 @@ def _wideberth(region: str | None):
             return Fit(found.w, found.alpha)
         unknown = np.full(found.alpha.size, np.nan)
         partition = Partition(found.removed, found.saturated, unknown, unknown)
-        return Fit(found.w, found.alpha, partition, False, found.trace)
+        return Fit(found.w, found.alpha, partition)
 
     return run
 

@@ -27,7 +27,7 @@ _ON_THE_MARGIN = 1e-6
 #: Share of C by which a dual weight must differ from 0 or C to contradict a decision.
 _CLEARLY = 1e-6
 
-#: What is kept of an entry of a trace.
+#: What is kept of a round of Algorithm 1.
 _STEP = ("iteration", "seconds", "gap", "free", "saturated", "removed")
 
 
@@ -128,13 +128,13 @@ class Reference:
         return max(problem.at(found.w).value - value, 0.0) / value
 
     def _step(self, step: dict) -> dict:
-        line = {name: step[name] for name in _STEP}
-        if "partition" in step:
-            wrong = wrong_decisions(step["partition"], self.alpha, self.problem.weights)
-            line |= {"wrong_removals": wrong[0], "wrong_saturations": wrong[1]}
-            distance = float(np.linalg.norm(step["w"] - self.w))
-            line["ball_misses"] = distance > step["radius"] + self.error
-        return line
+        wrong = wrong_decisions(step["partition"], self.alpha, self.problem.weights)
+        distance = float(np.linalg.norm(step["w"] - self.w))
+        return {name: step[name] for name in _STEP} | {
+            "wrong_removals": wrong[0],
+            "wrong_saturations": wrong[1],
+            "ball_misses": distance > step["radius"] + self.error,
+        }
 
 
 def _solve_exactly(X, y, **problem) -> Solution:

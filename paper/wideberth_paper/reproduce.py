@@ -36,7 +36,7 @@ def reproduce(
         interrupted goes on from them; results of other versions, machines or code are
         left alone.
     quick : bool
-        A part of the grid, in about a minute.
+        A part of the grid, in one to three minutes.
     repeats : int, optional
         How often each fit is timed; 1 for a quick run, else 3.
     jobs : int
@@ -111,6 +111,7 @@ def _tables(results) -> dict[str, str]:
         "checks": [vars(check) for check in results.checks()],
         "failures": results.failures,
         "columns": {name: meaning for name, (_, meaning) in COLUMNS.items()},
+        "comparison": {name: results.comparison(name) for name in results.datasets},
         "results": results.rows,
         "references": results.references,
         "iterations": results.steps,

@@ -21,7 +21,9 @@ addEventListener("load", () => {
   };
   const column = (table, k) =>
     [...table.tBodies[0].rows].map((row) => Number(row.cells[k].dataset.value));
-  const table = document.querySelector("table"), orders = [];
+  const filled = (table) => column(table, 1).every((value) => value > 0);
+  const tables = [...document.querySelectorAll("table")], orders = [];
+  const table = tables.find(filled) ?? tables[0];
   for (const turn of table ? [1, 2] : []) {
     table.querySelectorAll("th button")[1].click();
     orders.push(column(table, 1));

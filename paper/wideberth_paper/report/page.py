@@ -5,13 +5,22 @@ from __future__ import annotations
 from wideberth.report.page import Figure, render
 from wideberth_paper.methods import METHODS
 from wideberth_paper.report.findings import findings, scope
-from wideberth_paper.report.summary import COLUMNS, TITLES, Results
+from wideberth_paper.report.summary import (
+    COLUMNS,
+    COMPARED,
+    QUANTITIES,
+    TITLES,
+    Results,
+)
 
 _TITLE = "The robust SVM screening paper, reproduced"
 
 _PERCENT = ("accuracy", "rate_paper", "rate_honest")
-#: Columns that the overview leaves out.
-_OF_ONE = ("C", "radius", "free", "saturated", "removed", "repeats")
+#: Columns that the overview leaves out, which fits on a screen of 1280 pixels.
+_OF_ONE = (
+    "C", "radius", "free", "saturated", "removed", "repeats",
+    "excess_kept", "robust_train_accuracy", "robust_test_accuracy",
+)  # fmt: skip
 _REFERENCE_COLUMNS = {
     "C": "C",
     "radius": "ρ",
@@ -43,6 +52,8 @@ def page(results: Results, figures: list[Figure]) -> str:
         titles={name: TITLES[name] for name in results.datasets},
         columns=columns,
         overview={n: columns[n] for n in columns if n not in _OF_ONE},
+        compared=COMPARED,
+        quantities=QUANTITIES,
         reference_columns=_REFERENCE_COLUMNS,
         methods=[(method.label, method.about) for method in METHODS.values()],
         all_columns=COLUMNS.values(),
@@ -66,21 +77,24 @@ def _cell(name: str, value) -> tuple[str, str, str]:
         return "–", "", ""
     wrong = "wrong" if name.startswith("wrong_") and value > 0 else ""
     if isinstance(value, tuple):
-        low, high = (_shown(name, end) for end in value)
-        return low if low == high else f"{low} … {high}", repr(value[1]), wrong
-    return _shown(name, value), repr(value), wrong
+        low, high = (shorten(name, end) for end in value)
+        shown = low if low == high else f"{low.removesuffix(' %')} … {high}"
+        return shown, repr(value[1]), wrong
+    return shorten(name, value), repr(value), wrong
 
 
-def _shown(name: str, value: float) -> str:
+def shorten(name: str, value: float) -> str:
     """Write a number of a column for people."""
     if isinstance(value, int):
         return f"{value:,}".replace(",", " ")
     if name.endswith(_PERCENT):
         return f"{100 * value:.1f} %"
+    if name.endswith("_lost"):
+        return f"{value:.1f}".replace("-0.0", "0.0")
     if name == "seconds":
         return f"{value:.3f}"
     if name == "speedup":
-        return f"{value:.3g}"
+        return f"{value:.2f}" if value < 20 else f"{value:.3g}"
     if name in ("C", "radius"):
         return f"{value:g}"
     if name == "objective":

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
+from wideberth_paper import CS, RADII
 from wideberth_paper.experiment import FOLDS, Cell, Configuration, Plan
 from wideberth_paper.methods import BASELINE, METHODS, OURS, TOLERANCE
+from wideberth_paper.printed import FIGURES, PRINTED
 from wideberth_paper.reference import TARGET
 
 #: How the data sets are called in print.
@@ -18,7 +20,11 @@ COLUMNS = {
     "C": ("C", "Weight of the losses."),
     "radius": ("ρ", "Radius of the noise, the same for every sample."),
     "method": ("method", "Who solved it."),
-    "seconds": ("seconds", "Wall clock from X and y to w, median over the repeats."),
+    "seconds": (
+        "seconds",
+        "Processor time (on Windows wall clock) from X and y to w, median over the "
+        "repeats.",
+    ),
     "speedup": ("× SCS", "Time of the SCS baseline over this time."),
     "relative_gap": (
         "gap",
@@ -52,6 +58,24 @@ COLUMNS = {
     ),
     "repeats": ("repeats", "How often it was timed."),
 }
+
+#: Columns of the comparison with the paper: what the paper prints, and three methods.
+COMPARED = {
+    "printed": "paper, as printed",
+    "as_published": "published code, run here",
+    "repaired": "repaired",
+    "wideberth_ellipsoid": "wideberth",
+}
+#: Its rows: what is compared, and the figure where the paper has none.
+QUANTITIES = {
+    "speedup": ("times as fast as SCS", ""),
+    "rate_paper": ("screening rate", ""),
+    "wrong_removals": ("samples removed wrongly", "A"),
+    "train_lost": ("training accuracy lost, points", ""),
+    "test_lost": ("test accuracy lost, points", ""),
+}
+#: Configurations of a data set in the paper.
+GRID = len(CS) * len(RADII)
 
 
 @dataclass(frozen=True)
@@ -123,6 +147,46 @@ class Results:
             for method in METHODS
             if rows[method]
         ]
+
+    def comparison(self, dataset: str) -> list[dict]:
+        """One line per quantity: the paper's range and those of this run.
+
+        A range is (least, largest) over the configurations; wrong removals are summed;
+        accuracies lost are those of SCS on the whole problem less the method's.
+        """
+        exact = {
+            (row["C"], row["radius"]): row
+            for row in self.select(BASELINE, dataset=dataset)
+        }
+        values: dict[str, dict[str, list]] = {name: {} for name in QUANTITIES}
+        for method in list(COMPARED)[1:]:
+            for row in self.select(method, dataset=dataset):
+                slow = exact.get((row["C"], row["radius"]), {})
+                own = row | {
+                    f"{part}_lost": 100 * (slow[key] - row[key])
+                    for part in ("train", "test")
+                    if (key := f"{part}_accuracy") in slow and key in row
+                }
+                for name in QUANTITIES:
+                    if name in own:
+                        values[name].setdefault(method, []).append(own[name])
+        lines = []
+        for name, (_, figure) in QUANTITIES.items():
+            number = FIGURES[dataset].get(name, figure)
+            over: Callable = sum if name == "wrong_removals" else _ends
+            line = {"quantity": name, "figure": str(number)}
+            found = {method: over(each) for method, each in values[name].items()}
+            lines.append(line | {"printed": PRINTED[dataset].get(name)} | found)
+        return lines
+
+    def extent(self, dataset: str) -> str:
+        """How much of the paper's grid this run has of a data set."""
+        shown = [c for c in self.plan.configurations if c[0] == dataset]
+        folds = [c for c in self.plan.validated if c[0] == dataset]
+        return (
+            f"{len(shown)} of the paper’s {GRID} configurations; test accuracy of "
+            f"{len(folds)}"
+        )
 
     def balls(self, method: str) -> dict[bool, tuple[int, int]]:
         """(balls without w*, balls), by whether S was non-empty as the round began."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -20,7 +21,8 @@ from rich.table import Table
 
 from wideberth_paper.experiment import Cell
 from wideberth_paper.methods import METHODS
-from wideberth_paper.report.summary import TITLES, Results
+from wideberth_paper.report.page import shorten
+from wideberth_paper.report.summary import COMPARED, QUANTITIES, TITLES, Results
 from wideberth_paper.store import Store
 
 #: Width where nothing is known of the terminal, as in a log.
@@ -68,6 +70,7 @@ def show(console: Console, results: Results, report: Path) -> None:
     """Print one line per data set and method, the checks, and where the report is."""
     for dataset in results.datasets:
         console.print(_table(console, TITLES[dataset], results.overview(dataset)))
+        console.print(_comparison(results, dataset))
     for check in results.checks():
         mark = "[green]✓[/]" if check.holds else "[red]✗[/]"
         console.print(f"{mark} {check.claim} ({check.detail})")
@@ -117,10 +120,29 @@ def _table(console: Console, title: str, lines: list[dict]) -> Table:
         headings.pop()
 
 
+def _comparison(results: Results, dataset: str) -> Table:
+    """The paper's numbers and those of this run."""
+    table = Table(
+        title=f"{TITLES[dataset]}, {results.extent(dataset)}",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=0,
+        pad_edge=False,
+    )
+    table.add_column("figure, quantity")
+    for heading in COMPARED.values():
+        table.add_column(heading, justify="right")
+    for line in results.comparison(dataset):
+        name = line["quantity"]
+        shown = (_written(line.get(each), partial(shorten, name)) for each in COMPARED)
+        table.add_row(f"{line['figure']:2} {QUANTITIES[name][0]}", *shown)
+    return table
+
+
 def _written(value, write: Callable[..., str]) -> str:
     if value is None:
         return "–"
     if not isinstance(value, tuple):
         return write(value)
     low, high = map(write, value)
-    return low if low == high else f"{low}…{high}"
+    return low if low == high else f"{low.removesuffix(' %')}…{high}"

@@ -363,7 +363,7 @@ _HELP = {
     "training)",
     "curve": "CSV of the certified accuracy at each radius",
     "at": "radii of that curve (default: from 0 to where hardly any row is left)",
-    "quick": "a part of the grid, about a minute",
+    "quick": "a part of the grid, one to three minutes",
     "repeats": "time every fit N times (default: 3; with --quick 1)",
     "jobs": "parallel processes for what is not timed (default: one per core, at most "
     "4)",
