@@ -20,6 +20,8 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "scs", "clarabel")
 _PRESENTATION = (
     "wideberth/cli/",
     "wideberth/report/",
+    "wideberth_paper/printed.py",
+    "wideberth_paper/stored.py",
     "wideberth_paper/reproduce.py",
     "wideberth_paper/report/",
 )
