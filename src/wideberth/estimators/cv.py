@@ -28,6 +28,7 @@ from sklearn.utils.metadata_routing import (
 from wideberth._path import read_Cs, read_penalties, read_radii, read_ramps
 from wideberth.estimators.folds import (
     GridScores,
+    check_folds,
     classifier_scores,
     regressor_scores,
     run_folds,
@@ -122,6 +123,8 @@ class Search(LinearModel):
         self.Cs_ = self._grid(data)
         splitter = check_cv(self.cv, y, classifier=not numbers)
         splits = list(splitter.split(X, y, **routed.splitter.split))
+        if not numbers:
+            check_folds(splits, y, data.weight)
         self.n_splits_ = len(splits)
         (seed,) = options.seeds(1)
         if ends is None:

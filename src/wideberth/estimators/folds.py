@@ -44,6 +44,29 @@ class Split:
     test: np.ndarray
 
 
+def check_folds(splits: list, y, weight: np.ndarray, every: bool = False) -> None:
+    """Refuse folds that train on a single class, or with `every` not on each class.
+
+    Rows of weight 0 do not count.
+    """
+    labels, numbers = np.unique(y, return_inverse=True)
+    numbers = np.where(weight > 0, numbers, -1)
+    wanted = np.unique(numbers[numbers >= 0])
+    if len(wanted) < 2:
+        return  # the fault is that of y, not of cv
+    for k, (train, _) in enumerate(splits):
+        trained = np.intersect1d(wanted, numbers[train])
+        if len(trained) >= (len(wanted) if every else 2):
+            continue
+        lacks = labels[np.setdiff1d(wanted, trained)].tolist()[0]
+        need = "every class" if every else "at least two classes"
+        raise ValueError(
+            f"Fold {k + 1} of {len(splits)} in cv has no row of class {lacks!r} to "
+            f"train on, and a classifier needs {need}. Give cv=5, whose folds have "
+            "rows of every class, or other splits."
+        )
+
+
 def run_folds(
     work: Callable[[Split], Result],
     splits: Iterable[tuple[np.ndarray, np.ndarray]],

@@ -40,7 +40,7 @@ from wideberth.estimators.curved import (
 )
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.drawn import Drawn
-from wideberth.estimators.folds import Split, run_folds
+from wideberth.estimators.folds import Split, check_folds, run_folds
 from wideberth.estimators.linear import LinearClassifier
 from wideberth.estimators.pipeline import (
     RobustPipeline,
@@ -336,7 +336,8 @@ class RobustKernelSVC(LinearClassifier):
             )
         else:
             splitter, most = check_cv(self.cv, data.y, classifier=True), None
-        splits = islice(splitter.split(data.X, data.y), most)
+        splits = list(islice(splitter.split(data.X, data.y), most))
+        check_folds(splits, data.y, data.weight)
         work = partial(self._scores, data, grid, seed)
         with quietly(), config_context(enable_metadata_routing=False):
             found = run_folds(work, splits, n_jobs=self.n_jobs)

@@ -22,7 +22,7 @@ from wideberth.data.opening import in_chunks
 from wideberth.data.samples import Samples
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
-from wideberth.estimators.folds import Split, run_folds
+from wideberth.estimators.folds import Split, check_folds, run_folds
 from wideberth.estimators.kernel_svc import RobustKernelSVC, several
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.scoring import BALANCED
@@ -527,7 +527,8 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
             if fewest < 2:
                 return []
             cv = min(int(fewest), check_cv().get_n_splits())
-        splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
+        splits = list(check_cv(cv, data.y, classifier=True).split(data.X, data.y))
+        check_folds(splits, data.y, data.weight, every=self.probability)
 
         def held_out(fold: Split) -> HeldOut:
             train, test = (_weighty(data.take(r)) for r in (fold.train, fold.test))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import partial, wraps
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,17 @@ from wideberth.problem.validation import check_per_sample
 
 def per_row(method: Callable) -> Callable:
     """Let a method of (X, X_err) with one answer per row take data in chunks too."""
+    arguments = signature(method)
 
     @wraps(method)
-    def answer(self, X, X_err=None, **params):
+    def answer(self, X, *args, **kwargs):
         if not in_chunks(X):
-            return method(self, X, X_err, **params)
+            return method(self, X, *args, **kwargs)
         name = method.__name__
+        params = arguments.bind(self, X, *args, **kwargs).arguments
+        params |= params.pop("params", {})  # of methods that take any
+        X_err = params.pop("X_err", None)
+        del params["self"], params["X"]
         refused = params.keys() - _SETTINGS.get(name, set())
         if refused:
             raise ValueError(
