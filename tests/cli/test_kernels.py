@@ -122,7 +122,7 @@ def test_categories_do_not_move_and_gaps_are_filled(moons, tmp_path):
     assert [one["category"] for one in told["data"]["features"]] == [False] * 2 + [
         True
     ] * 2
-    pipeline = load_model(tmp_path / "m.wideberth").pipeline
+    pipeline = load_model(tmp_path / "m.wideberth").fitted
     filled = X.copy()
     filled[::20, 0] = np.median(np.delete(X[:, 0], np.s_[::20]))
     rows = np.c_[filled, place == "Bonn", place == "Cork"].astype(float)

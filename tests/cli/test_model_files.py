@@ -306,7 +306,7 @@ def test_what_fit_writes_is_what_it_trained(tables, name, monkeypatch):
     run(command, folder=tables)
     read = open_model(tables / "m.wideberth")
     (model,) = written
-    same(read.pipeline, model.pipeline)
+    same(read.fitted, model.fitted)
     same(vars(read.columns), vars(model.columns))
     assert (read.target, read.radius_column) == (model.target, model.radius_column)
     assert (read.radius_factor, read.errors) == (model.radius_factor, model.errors)
@@ -343,7 +343,7 @@ def stored_model(name):
 @pytest.mark.parametrize("name", ["median", "line"])
 def test_regressions_of_version_1_are_read(name):
     stored, known, rows, errors = stored_model(name)
-    model, close = stored.pipeline, {"rtol": 1e-9, "atol": 1e-12}
+    model, close = stored.fitted, {"rtol": 1e-9, "atol": 1e-12}
     assert stored.predicts_numbers
     np.testing.assert_allclose(model.predict(rows, errors), known["predicted"], **close)
     if name == "line":
@@ -357,7 +357,7 @@ def test_regressions_of_version_1_are_read(name):
 def test_files_of_version_1_are_read(name):
     stored, known, rows, errors = stored_model(name)
     assert stored.classes.tolist() == known["classes"]
-    model, close = stored.pipeline, {"rtol": 1e-9, "atol": 1e-12}
+    model, close = stored.fitted, {"rtol": 1e-9, "atol": 1e-12}
     assert model.predict(rows, errors).tolist() == known["predicted"]
     scores = model.decision_function(rows, errors)
     np.testing.assert_allclose(scores, known["scores"], **close)

@@ -274,7 +274,7 @@ def test_every_table_is_what_the_data_says(made, tmp_path):
     words = f"fit data.csv --target {TARGET} {case.words} --json"
     told = run(words, "--out", "m.wideberth", "--report", "r.html", folder=tmp_path)
     case.result = json.loads(told.stdout)
-    case.model = load_model(tmp_path / "m.wideberth").pipeline
+    case.model = load_model(tmp_path / "m.wideberth").fitted
     page = (tmp_path / "r.html").read_text("utf-8")
     tables = {table.label: table for table in tables_of(page)}
     assert page.count("<table") == len(tables)

@@ -145,7 +145,7 @@ def test_new_categories_are_named_and_count_as_none(folder):
     features[:2] = folder["mass"][row], folder["temp"][row]
     features[model.columns.features.index(f"kit={folder['kit'][row]}")] = 1
     score = float(read_csv(done.stdout)[row]["score well"])
-    origin = model.pipeline.decision_function(np.zeros((1, len(features))))[0]
+    origin = model.fitted.decision_function(np.zeros((1, len(features))))[0]
     assert score == pytest.approx(features @ encoded + origin, abs=1e-3)
 
 

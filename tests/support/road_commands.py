@@ -57,7 +57,7 @@ def _curved_command(name, write, *more):
         _said(words)
         _said(["predict", folder / "m.wideberth", new, "--out", folder / "p.csv"])
         rows = read_csv((folder / "p.csv").read_text())[:NEW]
-        last = load_model(folder / "m.wideberth").pipeline[-1]
+        last = load_model(folder / "m.wideberth").fitted[-1]
         predicted = [_label(case, row["prediction"]) for row in rows]
         return Answer(last.coef_, last.intercept_, last.dual_gap_, predicted)
 

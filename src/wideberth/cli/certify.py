@@ -93,7 +93,7 @@ class _Tally:
             said = applied.columns[applied.headings.index("verdict")]
             beside = [np.array([verdict == "certain" for verdict in said])]
         else:
-            reach = applied.reach(self.model.pipeline.certified_radius)
+            reach = applied.reach(self.model.fitted.certified_radius)
             applied.add_columns({"certified_radius": reach})
             beside = [np.array(reach, dtype=float)]
             if self.column in applied.table.numbers:

@@ -15,6 +15,7 @@ from wideberth.cli.errors import UserError
 from wideberth.cli.model_file import MAGIC, Unreadable, dumps, loads
 from wideberth.cli.prepare import Columns
 from wideberth.cli.uncertainty import ErrorColumns
+from wideberth.data.errors import listed
 from wideberth.estimators import RobustKernelSVC, RobustLinearSVC
 from wideberth.estimators.measured_regressor import MeasuredRegressor
 from wideberth.estimators.measured_svc import MeasuredSVC
@@ -24,9 +25,9 @@ from wideberth.estimators.regressor import RobustLinearRegressor
 
 @dataclass
 class Model:
-    """A fitted pipeline, and what it takes to feed it from a table."""
+    """A fitted model, and what it takes to feed it from a table."""
 
-    pipeline: RobustPipeline | MeasuredSVC | MeasuredRegressor
+    fitted: RobustPipeline | MeasuredSVC | MeasuredRegressor
     columns: Columns
     target: str
     radius_column: str | None  # that held each row's radius in training
@@ -35,14 +36,39 @@ class Model:
     origin: dict = field(default_factory=dict)  # command, versions, data
 
     @property
+    def pipeline(self) -> RobustPipeline | MeasuredSVC | MeasuredRegressor:
+        """The fitted model, for frames whose columns are its features as they are.
+
+        Raises
+        ------
+        UserError
+            If the command line prepares columns before the model sees them.
+        """
+        columns = self.columns
+        prepared = {
+            "logarithms (--log) of": columns.logs,
+            "categories (--one-hot) of": columns.categories,
+            "limits of detection (--limits) of": columns.limits,
+            "dates as days (--read dates=) of": {*columns.dates} & {*columns.numeric},
+        }
+        steps = [f"{w} {listed(names)}" for w, names in prepared.items() if names]
+        if steps:
+            raise UserError(
+                "This model has no pipeline for frames: wideberth predict prepares the "
+                f"columns first, with {', '.join(steps)}, and the pipeline does not. "
+                "Predict with wideberth predict, or train in Python."
+            )
+        return self.fitted
+
+    @property
     def measured(self) -> bool:
         """Whether it knows rows by their errors and gaps (`--model measured`)."""
-        return isinstance(self.pipeline, (MeasuredSVC, MeasuredRegressor))
+        return isinstance(self.fitted, (MeasuredSVC, MeasuredRegressor))
 
     @property
     def curved(self) -> bool:
         """Whether its boundary is that of a kernel (`--kernel`)."""
-        return getattr(self.pipeline, "curved_", None) is not None
+        return getattr(self.fitted, "curved_", None) is not None
 
     @property
     def gives_verdicts(self) -> bool:
@@ -52,28 +78,28 @@ class Model:
     @property
     def predicts_numbers(self) -> bool:
         """Whether it is a regression."""
-        last = self.pipeline
+        last = self.fitted
         last = last[-1] if isinstance(last, RobustPipeline) else last
         return isinstance(last, (RobustLinearRegressor, MeasuredRegressor))
 
     @property
     def fills_gaps(self) -> bool:
         """Whether rows may lack values."""
-        steps = () if self.measured else self.pipeline.steps
+        steps = () if self.measured else self.fitted.steps
         return self.measured or any(getattr(step, "fill", False) for _, step in steps)
 
     @property
     def radius(self) -> float | None:
         """The one radius trained with; None where rows had their own, or none."""
-        if isinstance(self.pipeline, MeasuredRegressor):
+        if isinstance(self.fitted, MeasuredRegressor):
             return None
-        last: Any = decider_of(self.pipeline)
+        last: Any = decider_of(self.fitted)
         return last.radius_
 
     @property
     def classes(self) -> np.ndarray:
         """Labels, sorted."""
-        return decider_of(self.pipeline).classes_
+        return decider_of(self.fitted).classes_
 
 
 def decider_of(
@@ -97,7 +123,7 @@ def dump_model(model: Model) -> bytes:
             "radius_column": model.radius_column,
             "radius_factor": float(model.radius_factor),
             "errors": None if model.errors is None else asdict(model.errors),
-            "pipeline": model.pipeline,
+            "pipeline": model.fitted,
             "origin": model.origin,
         }
     )
@@ -116,7 +142,9 @@ def load_model(path: str | Path) -> Model:
     Model
         `pipeline`, which predicts like any estimator of scikit-learn; `classes`; and
         `columns.features`, the names of the columns that it needs. The pipeline takes
-        data frames with these columns, and refuses others.
+        data frames with these columns, and refuses others. A model with logarithms,
+        categories, limits of detection or dates has no `pipeline`, because `wideberth
+        predict` prepares these columns; asking for it raises a `UserError`.
 
     Raises
     ------
@@ -124,7 +152,7 @@ def load_model(path: str | Path) -> Model:
         If the file is no model file, is damaged, or was written by a newer version.
     """
     model = open_model(path)
-    first = model.pipeline
+    first = model.fitted
     if isinstance(first, RobustPipeline):
         first = first[0]
     first.feature_names_in_ = np.array(model.columns.features, dtype=object)
@@ -200,7 +228,7 @@ def _read(content: dict) -> Model:
 
 def _answers_two_rows(model: Model) -> bool:
     """Whether a model answers for rows of zeros, with errors if it asks for any."""
-    pipeline, rows = model.pipeline, np.zeros((2, len(model.columns.features)))
+    pipeline, rows = model.fitted, np.zeros((2, len(model.columns.features)))
     exact = None if model.errors is None else np.zeros_like(rows)
     if isinstance(pipeline, MeasuredRegressor):
         scores = pipeline.interval_scores_

@@ -47,7 +47,7 @@ def run(options: PredictOptions) -> int:
                 numbers.add(applied)
                 summary |= {"radius": numbers.radius, "coverage": numbers.coverage}
             if options.scores and scored is not None:
-                said = applied.answers(model.pipeline.decision_function, len(scored))
+                said = applied.answers(model.fitted.decision_function, len(scored))
                 headings = (f"score {label}" for label in scored)
                 applied.add_columns(dict(zip(headings, said, strict=True)))
             lines.add(applied.headings, applied.columns)
@@ -95,9 +95,9 @@ class _Ends:
         self.model = model
         self.radius = None if model.measured else model.radius
         self.coverage: float | None = None
-        if model.measured and model.pipeline.interval_scores_ is not None:
+        if model.measured and model.fitted.interval_scores_ is not None:
             self.coverage = options.coverage or _COVERAGE
-            n = len(model.pipeline.interval_scores_)
+            n = len(model.fitted.interval_scores_)
             if options.coverage is None and self.coverage * (n + 1) > n:
                 self.coverage = None
                 output.warn(
@@ -122,7 +122,7 @@ class _Ends:
         def ends(rows: np.ndarray) -> np.ndarray:
             bars = None if applied.bars is None else applied.bars.take(rows)
             own = radius[rows] if np.ndim(radius) else radius
-            return model.pipeline.prediction_range(
+            return model.fitted.prediction_range(
                 applied.X[rows], radius=own, X_err=bars
             )
 
@@ -132,7 +132,7 @@ class _Ends:
 
     def _measured(self, applied: Applied) -> dict[str, list]:
         """Spreads, intervals, and which value to measure again."""
-        line, features = self.model.pipeline, self.model.columns.features
+        line, features = self.model.fitted, self.model.columns.features
 
         def said(rows: np.ndarray) -> np.ndarray:
             asked = {"X_err": None if applied.cells is None else applied.cells[rows]}
@@ -197,7 +197,7 @@ class Applied:
 
     def judge(self, model: Model, confidence: float | None) -> None:
         """Add the verdicts of a model that gives them; empty of rows not usable."""
-        found = model.pipeline.verdict(self.X, X_err=self.cells, confidence=confidence)
+        found = model.fitted.verdict(self.X, X_err=self.cells, confidence=confidence)
         self.certain = int((found.certain & self.usable).sum())
         features = model.columns.features
         said = {
@@ -348,7 +348,7 @@ def _applied(
     applied = Applied(table, X, usable, bars if judged else None, standard)
     named = ids if options.id is None else table.texts[options.id]
     applied.add_columns({options.id or "row": named})
-    applied.add_columns({"prediction": applied.answers(model.pipeline.predict)[0]})
+    applied.add_columns({"prediction": applied.answers(model.fitted.predict)[0]})
     if model.gives_verdicts:
         with blamed_on_data():
             applied.judge(model, options.confidence)

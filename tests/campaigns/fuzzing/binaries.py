@@ -260,9 +260,9 @@ def read_model(content) -> None:
     path.write_bytes(content)
     model = load_model(path)
     X = np.zeros((2, len(model.columns.features)))
-    model.pipeline.predict(X)
-    model.pipeline.decision_function(X)
+    model.fitted.predict(X)
+    model.fitted.decision_function(X)
     if model.gives_verdicts:
-        model.pipeline.verdict(X)
+        model.fitted.verdict(X)
     else:
-        model.pipeline.certified_radius(X)
+        model.fitted.certified_radius(X)
