@@ -69,8 +69,10 @@ def main(arguments: list[str] | None = None) -> int:
             import traceback
 
             traceback.print_exc()
+        from wideberth.data.errors import visible
+
         sentence, code = _ended(error)
-        print(f"wideberth: {sentence}", file=sys.stderr)
+        print(f"wideberth: {visible(sentence)}", file=sys.stderr)
         return code
     finally:
         if arguments is None:

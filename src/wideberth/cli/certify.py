@@ -15,7 +15,7 @@ from wideberth.cli.predict import Applied, apply_model
 from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
 from wideberth.cli.uncertainty import row_radii
-from wideberth.data.errors import agree, counted, listed, meant, quoted
+from wideberth.data.errors import agree, counted, listed, meant, quoted, visible
 
 #: What a summary says as far as it is known.
 _TOLD = (
@@ -65,7 +65,8 @@ def run(options: CertifyOptions) -> int:
         if options.curve:
             headings = ["radius", "certified_accuracy"]
             columns = (summary["curve"][heading] for heading in headings)
-            text = output.table_text(headings, zip(*columns, strict=True))
+            rows = zip(*columns, strict=True)
+            text = output.table_text(headings, rows, options.curve)
             files.append((options.curve, text))
         lines.deliver("predictions", summary, words, files)
     return 0
@@ -250,7 +251,7 @@ def _in_words(summary: dict) -> str:
             factor, column = summary["radius_factor"], summary["radius_column"]
             times = "" if factor == 1 else f"{factor:g} times "
             low, high = summary["smallest_radius"], summary["largest_radius"]
-            told = f"{times}the radius of each row, in the column {column} "
+            told = f"{times}the radius of each row, in the column {visible(column)} "
             told += f"({low:.4g} to {high:.4g})"
         share = percent(summary["certified_accuracy"])
         lines.append(f"certified  {share} right at {told}")

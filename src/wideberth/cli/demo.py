@@ -33,7 +33,7 @@ def prepare(options: DemoOptions) -> list[str]:
         [*("" if cell != cell else cell for cell in row), kind]
         for row, kind in zip(cells, kinds, strict=True)
     ]
-    text = table_text([*names, "distance"], lines)
+    text = table_text([*names, "distance"], lines, table)
     write_all([(table, text)], options.force)
     words = ["fit", table, "--target", "distance", "--errors", "auto"]
     words += ["--model", "measured", "--out", model, "--report", report]

@@ -68,7 +68,8 @@ def run(options: FitOptions, opened: Opened) -> int:
             files.append((options.report, fit_page(result)))
         if options.suspects and result.suspects is not None:
             headings, rows = _suspect_rows(result.suspects)
-            files.append((options.suspects, output.table_text(headings, rows)))
+            text = output.table_text(headings, rows, options.suspects)
+            files.append((options.suspects, text))
     output.write_all(files, options.force)
     if options.json:
         output.write_json(as_json(result))

@@ -22,6 +22,7 @@ from typing import IO
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.result import Choice, FoldMeans, Gain
+from wideberth.data.errors import visible
 from wideberth.data.files import Staged, uninterrupted
 
 #: Characters of a line of text on the terminal; tables may need more.
@@ -173,7 +174,8 @@ class Lines:
         """Take in further rows, given by columns."""
         rows = zip(*columns, strict=True)
         if self._records is None:
-            text = table_text([] if self._begun else headings, rows)
+            headings = [] if self._begun else headings
+            text = table_text(headings, rows, self.options.out or "-")
             self._stream.write(_encoded(text))
             self._begun = True
             return
@@ -207,21 +209,31 @@ class Lines:
             say(words)
 
 
-def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:
-    """Write a table as CSV; without headings it is the rest of one."""
+def table_text(headings: Sequence[str], rows: Iterable[Sequence], out: str) -> str:
+    """Write a table as CSV for `out`; without headings it is the rest of one.
+
+    Labels and names are written as they are, so that they can be compared with those
+    of other tables. Only on a terminal are control characters escaped.
+    """
+    terminal = out == "-" and sys.stdout is not None and sys.stdout.isatty()
+
+    def cell(value):
+        if value.__class__ is bool:
+            return str(value).lower()
+        return visible(str(value)) if terminal and value is not None else value
+
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    if headings:
-        writer.writerow(headings)
-    for row in rows:
-        writer.writerow([str(v).lower() if v.__class__ is bool else v for v in row])
+    for row in [headings, *rows] if headings else rows:
+        writer.writerow(map(cell, row))
     return stream.getvalue()
 
 
 def say(text: str) -> None:
     """Print lines for people, whatever the terminal's encoding can show."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    write_all([("-", (text + "\n").encode(encoding, "replace"))], force=True)
+    lines = "".join(f"{visible(line)}\n" for line in text.split("\n"))
+    write_all([("-", lines.encode(encoding, "replace"))], force=True)
 
 
 def aligned(lines: Iterable[tuple[str, str | TextTable]]) -> str:
@@ -235,7 +247,8 @@ def aligned(lines: Iterable[tuple[str, str | TextTable]]) -> str:
     def columns(table: TextTable) -> Grid:
         inside = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
         rows = []
-        cells = zip(table.headings, *table.rows, strict=True)
+        shown = (map(visible, line) for line in [table.headings, *table.rows])
+        cells = zip(*shown, strict=True)
         for place, (heading, *column) in enumerate(cells):
             if place not in table.texts:
                 own = tails(column)
@@ -255,6 +268,7 @@ def aligned(lines: Iterable[tuple[str, str | TextTable]]) -> str:
     grid.add_column()
     for heading, told in lines:
         if isinstance(told, str):
+            told = visible(told)
             lines_of = textwrap.wrap(told, _WIDTH - 11, break_on_hyphens=False)
             grid.add_row(heading, Text("\n".join(lines_of)))
         else:
@@ -275,7 +289,7 @@ class TextTable:
 
 def warn(text: str) -> None:
     """Print a line on standard error."""
-    print(f"wideberth: {text}", file=sys.stderr)
+    print(f"wideberth: {visible(text)}", file=sys.stderr)
 
 
 class Progress:
@@ -312,7 +326,11 @@ class Progress:
         """Replace the line; the bar shows the share that is done, where it is known."""
         if self.on:
             self._line.update(
-                self._task, description=text, completed=done, total=of, refresh=True
+                self._task,
+                description=visible(text),
+                completed=done,
+                total=of,
+                refresh=True,
             )
 
     def reading(self, name: str) -> Callable[[int, int | None], None]:

@@ -25,7 +25,7 @@ from wideberth.cli.result import (
     ProblemFacts,
     Residuals,
 )
-from wideberth.data.errors import counted, listed
+from wideberth.data.errors import counted, listed, visible
 from wideberth.report.page import (
     MARKERS,
     SERIES,
@@ -94,6 +94,7 @@ def fit_page(result: FitResult) -> str:
         __package__,
         "page.html",
         filters,
+        lambda value: visible(value) if type(value) is str else value,
         title=f"A {kind} of {result.data.target}",
         result=result,
         kinds=KINDS,

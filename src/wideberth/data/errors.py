@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 #: Longest piece of the data, in characters, that a message repeats.
 _LONGEST = 60
+#: Categories of Unicode that show nothing and may steer what shows them: controls, such
+#: as escape and line feed, marks of direction, separators of lines, broken encodings.
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 #: Most names with which a name that is not there is compared (a choice: 0.1 s).
 _COMPARED = 10_000
 
@@ -21,6 +25,18 @@ def quoted(text: object) -> str:
     decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
     shown = repr(decoded)
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…{shown[0]}"
+
+
+def visible(text: str) -> str:
+    r"""Write control characters as in Python (\x1b, \n), so that they do nothing.
+
+    For names of classes, columns and files that are shown as they are.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        repr(c)[1:-1] if unicodedata.category(c) in _UNSEEN else c for c in text
+    )
 
 
 def listed(names: Iterable[object], most: int = 5) -> str:

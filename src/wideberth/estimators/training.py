@@ -23,7 +23,7 @@ from sklearn.utils.validation import _num_samples, validate_data
 
 from wideberth._solve import solve_presolved, solve_source, solve_stated
 from wideberth.certify import decision_values, every_class, label_distances
-from wideberth.data.errors import counted, listed, meant
+from wideberth.data.errors import counted, listed, meant, visible
 from wideberth.data.opening import (
     errors_in_memory,
     is_scaled,
@@ -613,7 +613,7 @@ def _watcher(model, options: SolverOptions, label, in_memory: bool):
 
 def _print_point(name: str, label, entry: dict) -> None:
     print(
-        f"[{name}] {label!s}: iteration {entry['iteration']}, "
+        f"[{name}] {visible(str(label))}: iteration {entry['iteration']}, "
         f"objective {entry['primal']:.6g}, gap {entry['gap']:.2e}, "
         f"{entry['free']} samples undecided, {entry['seconds']:.2f} s"
     )
@@ -698,7 +698,7 @@ def _notes_of(solutions: list[Solution], classes: np.ndarray) -> list[Warning]:
     if len(solutions) == 1:
         return list(solutions[0].notes)
     return [
-        type(note)(f"{label!s} against the rest: {note}")
+        type(note)(f"{visible(str(label))} against the rest: {note}")
         for label, solution in zip(classes, solutions, strict=True)
         for note in solution.notes
     ]

@@ -155,8 +155,17 @@ def _width(text: str) -> float:
     return sum(_WIDTHS.get(character, 1.0) for character in text)
 
 
-def render(package: str, template: str, filters: dict[str, Callable], **shown) -> str:
-    """The template of a package as a page: light and dark, screen and paper."""
+def render(
+    package: str,
+    template: str,
+    filters: dict[str, Callable],
+    finalize: Callable | None = None,
+    **shown,
+) -> str:
+    """The template of a package as a page: light and dark, screen and paper.
+
+    `finalize` is what every value becomes before it is written.
+    """
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     pages = Environment(
@@ -165,6 +174,7 @@ def render(package: str, template: str, filters: dict[str, Callable], **shown) -
         ),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
     )
