@@ -184,7 +184,7 @@ def stated(measured, noisy, own=0.9):
     shares = FoldMeans(own, 0.01, [])
     models = {"robust": ModelScores(shares, shares, None, {})}
     found = Evaluation(
-        5, False, "accuracy", None, None, majority=0.5, models=models, confusion={},
+        5, 5, False, "accuracy", None, None, majority=0.5, models=models, confusion={},
         gains=gains,
     )  # fmt: skip
     return judge_worth(MODEL, NOISE, found, None)

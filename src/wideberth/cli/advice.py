@@ -576,12 +576,8 @@ def _rows(result: FitResult) -> Iterator[Advice]:
     data, found = result.data, result.evaluation
     if data.classes:
         yield from _classes(result, data.classes)
-    elif found is None and result.request.folds > 0:
-        yield Advice(
-            "no-cross-validation",
-            "There are too few rows for cross-validation: the error on new rows is "
-            "unknown.",
-        )
+    if found is None and result.request.folds > 0:
+        yield _no_folds(result)
     of = f"of {counted(data.rows_read, 'row')}"
     if data.rows_dropped > _DROPPED * data.rows_read:
         yield Advice(
@@ -628,12 +624,22 @@ def _classes(result: FitResult, counts: dict[str, int]) -> Iterator[Advice]:
             )
         text = f"The class {rare} is rare: {counts[rare]} of {total} rows. {remedy}"
         yield Advice("imbalance", text)
-    if found is None and result.request.folds > 0:
-        yield Advice(
-            "no-cross-validation",
-            f"The class {rare} has a single row, so there is no cross-validation: the "
-            "accuracy on new rows is unknown.",
-        )
+
+
+def _no_folds(result: FitResult) -> Advice:
+    """Why there are no scores of cross-validation."""
+    counts = result.data.classes
+    if result.interrupted:
+        why = "Cross-validation was interrupted before two folds were done"
+    elif counts:
+        rare = min(counts, key=counts.__getitem__)
+        why = f"The class {rare} has a single row, so there is no cross-validation"
+    else:
+        why = "There are too few rows for cross-validation"
+    unknown = "accuracy" if counts else "error"
+    return Advice(
+        "no-cross-validation", f"{why}: the {unknown} on new rows is unknown."
+    )
 
 
 # -- labels that may be wrong ----------------------------------------------------------

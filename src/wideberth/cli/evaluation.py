@@ -74,6 +74,7 @@ from wideberth.cli.training import (
 )
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data.errors import quoted
+from wideberth.data.files import uninterrupted
 from wideberth.estimators.folds import Split, run_folds
 from wideberth.estimators.kernel_svc import quick_answers
 from wideberth.estimators.measured_regressor import MeasuredRegressor
@@ -292,7 +293,8 @@ def compare(
     """Scores and gains of the models of every fold, that asked for first.
 
     `noise` is one radius, one for each row, or None where nothing is certified. An
-    interrupt ends it with the folds that are done, of which there must be two.
+    interrupt ends it with the folds that are done, of which there must be two; one
+    that comes after the folds loses none of them.
     """
     splits = _splits(judge.fold)
 
@@ -302,6 +304,24 @@ def compare(
         return models(split)
 
     done = run_folds(shown, splits, keep=2)
+    interrupted = len(done) < len(splits)
+    try:
+        with uninterrupted():  # quick beside the folds, which are not to be lost
+            progress.show("comparing the models", len(done), len(splits))
+            found = _compared(done, splits, judge, noise, tuned)
+    except KeyboardInterrupt:
+        interrupted = True
+    return replace(found, interrupted=interrupted)
+
+
+def _compared(
+    done: list[dict[str, FoldAnswers]],
+    splits: list,
+    judge: Judge,
+    noise: float | np.ndarray | None,
+    tuned: TunedC | None,
+) -> Evaluation:
+    """Scores and gains over the folds that are done."""
     rows = np.concatenate([test for _, test in splits[: len(done)]])
     held = {name: FoldAnswers.joined([one[name] for one in done]) for name in done[0]}
     if isinstance(noise, np.ndarray) and noise.ndim:
@@ -312,7 +332,8 @@ def compare(
     held = {name: own for name, own in held.items() if name not in _QUICK}
     return Evaluation(
         folds=len(done),
-        interrupted=len(done) < len(splits),
+        planned=len(splits),
+        interrupted=False,
         measure=measure(judge.options),
         tuned=tuned,
         radii=None if radii is None else radii.tolist(),

@@ -79,9 +79,9 @@ def run(options: FitOptions, opened: Opened) -> int:
         for advice in result.warnings:
             output.warn(advice.text)
     if result.interrupted:
-        told = "it is not cross-validated, as no two folds were done"
-        if result.evaluation is not None:
-            told = f"its figures rest on the {result.evaluation.folds} folds done"
+        told = "it is not cross-validated: this was before two folds were done"
+        if (found := result.evaluation) is not None:
+            told = f"its figures are those over {found.folds} of {found.planned} folds"
         output.warn(f"interrupted. The model is kept; {told}.")
         return 130
     return 3 if any(advice.serious for advice in result.warnings) else 0
@@ -281,7 +281,7 @@ def _compared(found: Evaluation, noise: NoiseFacts) -> TextTable:
 def _how_compared(found: Evaluation, noise: NoiseFacts) -> str:
     classes = found.majority is not None
     unit = " in %" if classes else ""
-    told = f"{found.measure}{unit}, {found.folds}-fold cross-validation"
+    told = f"{found.measure}{unit}, {found.told_folds}"
     if found.majority is not None and found.gains:
         told += ", beside ordinary SVMs" if "ordinary" in found.gains else ""
         told += " with the same kernel" if len(found.gains) > 2 else ""

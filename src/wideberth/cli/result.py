@@ -465,9 +465,12 @@ class Evaluation:
     Of numbers a constant, the quantile of the rows trained on, is one of the models.
     `coverage` is of intervals of a measured line, with thirds by their width; otherwise
     of the rows below the prediction, with thirds by the prediction.
+
+    `folds` are done; after an interrupt that may be fewer than `planned`.
     """
 
     folds: int
+    planned: int
     interrupted: bool
     measure: str
     tuned: TunedC | None
@@ -482,6 +485,14 @@ class Evaluation:
     curve_check: Gain | None = None
     coverage: list[Coverage] | None = None
     residuals: Residuals | None = None
+
+    @property
+    def told_folds(self) -> str:
+        """How many folds the figures rest on."""
+        if self.folds == self.planned:
+            return f"{self.folds}-fold cross-validation"
+        ended = f"{self.folds} of {self.planned} folds"
+        return f"cross-validation interrupted after {ended}"
 
     @property
     def own(self) -> ModelScores:
