@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from wideberth.cli import output
 from wideberth.cli.advice import (
     advise,
@@ -143,12 +145,14 @@ def fit(opened: Opened, progress: output.Progress) -> tuple[Model, FitResult]:
         worth=judge_worth(facts, found.uncertainty, evaluation, found.verdicts),
         **found._asdict(),
     )
+    ranges = [(one.min, one.max) for one in found.data.features if not one.category]
     made = Model(
         model,
         rows.columns,
         str(options.target),
         options.radius_column,
         found.uncertainty.factor,
+        np.array(ranges, dtype=float).reshape(-1, 2),
         given.errors,
         as_json(origin) | {"data": as_json(source)},
     )

@@ -32,6 +32,9 @@ class Model:
     target: str
     radius_column: str | None  # that held each row's radius in training
     radius_factor: float  # by which the column was multiplied
+    #: Least and largest value of each numeric column in training, logarithms where
+    #: those are taken: shape (n_numeric, 2). NaN in files of version 0.3.
+    ranges: np.ndarray
     errors: ErrorColumns | None = None  # where those of the features are
     origin: dict = field(default_factory=dict)  # command, versions, data
 
@@ -125,6 +128,7 @@ def dump_model(model: Model) -> bytes:
             "errors": None if model.errors is None else asdict(model.errors),
             "pipeline": model.fitted,
             "origin": model.origin,
+            "ranges": model.ranges,
         }
     )
 
@@ -213,12 +217,14 @@ def _read(content: dict) -> Model:
         str(content["target"]),
         None if column is None else str(column),
         float(content["radius_factor"]),
+        content.get("ranges", np.full((len(columns.numeric), 2), np.nan)),
         errors if errors is None else ErrorColumns.read(errors, columns, measured),
         dict(content["origin"]),
     )
     sound = (
         (model.radius is None or 0 <= model.radius < np.inf)
         and 0 <= model.radius_factor < np.inf
+        and model.ranges.shape == (len(columns.numeric), 2)
         and _answers_two_rows(model)
     )
     if not sound:

@@ -26,6 +26,15 @@ from wideberth.noise import ErrorBars
 
 #: The probability of intervals, unless --coverage says another.
 _COVERAGE = 0.9
+#: How far beyond its range in training a value is far outside, in widths of that range:
+#: a choice. Of normal values 100 have a range of 5 standard deviations; then it is 5
+#: from the mean.
+_BEYOND = 0.5
+#: Fraction of the values of a column above which values far outside are remarked upon,
+#: so that single outliers are not (a choice).
+_MANY = 0.1
+#: Most columns with such values that are described.
+_DESCRIBED = 5
 
 
 def run(options: PredictOptions) -> int:
@@ -263,12 +272,12 @@ def apply_model(
             limits=tuple(model.columns.limits),
             optional=frozenset([model.target, model.radius_column or model.target]),
         )
-        unanswered, n = _Unanswered(), 0
+        remarks, n = _Remarks(_FarValues(model)), 0
         for table in _tables(source, request, size):
-            yield _applied(model, options, table, errors, judged, unanswered)
+            yield _applied(model, options, table, errors, judged, remarks)
             n += table.n
             progress.show(f"reading {options.data}, {output.whole(n)} rows done")
-        unanswered.tell(n, source.name)
+        remarks.tell(n, source.name)
 
 
 def _has_errors(model: Model, options: ApplyOptions, source: Reader) -> bool:
@@ -305,7 +314,7 @@ def _applied(
     table: Table,
     errors: ErrorColumns | None,
     judged: bool,
-    unanswered: _Unanswered,
+    remarks: _Remarks,
 ) -> Applied:
     """Rows of a table with their classes, and verdicts of models that give them."""
     dense = model.errors is not None or bool(model.columns.logs) or model.curved
@@ -321,9 +330,9 @@ def _applied(
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
             usable &= ~hole
-    unanswered.note(table, ~usable, "a value")
+    remarks.note(table, ~usable, "a value")
     impossible = model.columns.without_logarithm(X)
-    unanswered.note(table, impossible & usable, "a logarithm")
+    remarks.note(table, impossible & usable, "a logarithm")
     usable &= ~impossible
     bars = standard = None
     if errors is not None:
@@ -331,7 +340,7 @@ def _applied(
             cells = errors.cells(table, model.columns)
         cells = errors.filled(cells, X, model.columns)
         lacking = np.isnan(cells[0] + cells[1]).any(axis=1)
-        unanswered.note(table, lacking & usable, "an error")
+        remarks.note(table, lacking & usable, "an error")
         usable &= ~lacking
         cells = tuple(map(np.nan_to_num, cells))
         X, cells = model.columns.take_logs(X, cells, errors.shape == "box")
@@ -342,8 +351,9 @@ def _applied(
             bars = errors.sets(cells, X)
     else:
         X = model.columns.take_logs(X)[0]
+    remarks.far.add(X[usable])
     for name, counts in model.columns.unseen(table).items():
-        unanswered.unseen.setdefault(name, Counter()).update(counts)
+        remarks.unseen.setdefault(name, Counter()).update(counts)
     ids = range(table.start + 1, table.start + 1 + table.n)
     applied = Applied(table, X, usable, bars if judged else None, standard)
     named = ids if options.id is None else table.texts[options.id]
@@ -356,12 +366,14 @@ def _applied(
 
 
 @dataclass
-class _Unanswered:
+class _Remarks:
     """Rows that get no answer: by reason how many, and the first of them.
 
-    Also categories that the model has not met, `unseen`, by column.
+    Also categories that the model has not met, `unseen`, by column; and numbers far
+    outside their range in training.
     """
 
+    far: _FarValues
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, list[int]] = field(default_factory=dict)
     unseen: dict[str, Counter] = field(default_factory=dict)
@@ -393,3 +405,50 @@ class _Unanswered:
                 f"training; {agree(len(values), 'it counts', 'they count')} as none of "
                 "its categories."
             )
+        self.far.tell(where)
+
+
+class _FarValues:
+    """Numbers far outside their range in training, counted by column."""
+
+    def __init__(self, model: Model):
+        self.columns, (low, high) = model.columns, model.ranges.T
+        k, margin = len(low), np.where(high > low, _BEYOND * (high - low), np.inf)
+        self.ranges, self.low, self.high = model.ranges, low - margin, high + margin
+        #: Numbers in each column; those far outside, the least and the largest of them.
+        self.known, self.far = np.zeros(k, dtype=int), np.zeros(k, dtype=int)
+        self.least, self.largest = np.full(k, np.inf), np.full(k, -np.inf)
+
+    def add(self, X: Any) -> None:
+        """Count those of some rows."""
+        X, k = X[:, : len(self.far)], len(self.far)
+        if sp.issparse(X):  # what is not stored is 0, and inside nearly every range
+            columns, values, known = X.indices, X.data, X.shape[0]
+            far = (values < self.low[columns]) | (values > self.high[columns])
+            columns, values = columns[far], values[far]
+        else:
+            rows, columns = np.nonzero((self.low > X) | (self.high < X))
+            values, known = X[rows, columns], (~np.isnan(X)).sum(axis=0)
+        self.known += known
+        self.far += np.bincount(columns, minlength=k)
+        np.minimum.at(self.least, columns, values)
+        np.maximum.at(self.largest, columns, values)
+
+    def tell(self, where: str) -> None:
+        """Name the columns in which there are many."""
+        names = self.columns.numeric
+        many = np.flatnonzero(self.far > _MANY * self.known).tolist()
+        for j in many[:_DESCRIBED]:
+            ends = np.array([*self.ranges[j], self.least[j], self.largest[j]])
+            ends = np.exp(ends) if names[j] in self.columns.logs else ends
+            low, high, least, largest = map(output.number, ends.tolist())
+            far, known = int(self.far[j]), int(self.known[j])
+            output.warn(
+                f"{where}: {far} of {counted(known, 'value')} in column "
+                f"{quoted(names[j])} {agree(far, 'lies', 'lie')} far outside the range "
+                f"of training, {low} to {high}: from {least} to {largest}. Check the "
+                "unit."
+            )
+        if more := [names[j] for j in many[_DESCRIBED:]]:
+            about = agree(len(more), "column", "columns")
+            output.warn(f"{where}: so do values of the {about} {listed(more)}.")
