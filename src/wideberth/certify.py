@@ -10,6 +10,11 @@ nothing changes, while beyond it something can. "Size" is in units of the noise 
 has size r when δ ∈ rU and no smaller multiple of U holds it. Two classes with one
 weight vector w are the case w_1 = −w_0 = w/2, where r(x) = |f(x)|/Ω(w).
 
+A random move that is normal with the covariance of U, an ellipsoid, changes f_p − f_k
+by a normal number of standard deviation Ω(w_p − w_k). With r_k for class k it changes
+the class with a chance of Σ_k Φ(−r_k) at most, and of Φ(−r) for two classes (theory
+§22).
+
 With error bars every sample has a set U_i of its own, and κ_i in place of Ω (theory
 §8): r(x_i) counts its own errors.
 
@@ -21,6 +26,7 @@ numbers; `noise` is a shape, or the sets of the samples as `ErrorBars`.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtr
 
 from wideberth.noise import ErrorBars, as_shape
 from wideberth.problem.limits import CACHED_ENTRIES
@@ -50,13 +56,26 @@ def certified_radius(values, coef, noise="l2") -> np.ndarray:
     Infinite where no move of this noise shape can change it; 0 on a tie that a move can
     break. For correlated noise it is rounded down by what a covariance leaves open.
     """
+    return _class_radii(values, coef, noise).min(axis=1)
+
+
+def chance_of_change(values, coef, noise) -> np.ndarray:
+    """Σ_k Φ(−r_k(x_i)): the chance that a normal move changes each prediction.
+
+    For more than two classes it is an upper bound.
+    """
+    chances = ndtr(-_class_radii(values, coef, noise))
+    return np.minimum(chances.sum(axis=1), 1.0)
+
+
+def _class_radii(values, coef, noise) -> np.ndarray:
+    """r_k(x_i) for every class k, infinite for the predicted one."""
     values, coef = every_class(values, coef)
     winner = values.argmax(axis=1)
     lead = np.take_along_axis(values, winner[:, None], 1) - values
     support = falls(coef, noise, winner)
     # Where support is 0 the lead is what it is: no move changes it.
-    radii = np.divide(lead, support, out=np.full_like(lead, np.inf), where=support > 0)
-    return radii.min(axis=1)
+    return np.divide(lead, support, out=np.full_like(lead, np.inf), where=support > 0)
 
 
 def label_distances(values, labels, coef, noise="l2") -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from wideberth.data.errors import agree, counted, listed, meant, quoted, visible
 #: What a summary says as far as it is known.
 _TOLD = (
     *("radius", "radius_column", "radius_factor", "smallest_radius", "largest_radius"),
-    *("labelled", "accuracy", "certified_accuracy", "curve"),
+    *("labelled", "accuracy", "certified_accuracy", "curve", "expected_changes"),
     *("certain", "accuracy_of_certain"),
 )
 
@@ -61,7 +61,9 @@ def run(options: CertifyOptions) -> int:
             words = tally.tell_verdicts(summary)
         else:
             summary |= tally.radii_told() | tally.accuracy()
-            words = _in_words(summary)
+            if model.gives_chances:
+                summary["expected_changes"] = tally.changes
+            words = _in_words(summary, len(model.classes))
         if options.curve:
             headings = ["radius", "certified_accuracy"]
             columns = (summary["curve"][heading] for heading in headings)
@@ -83,6 +85,8 @@ class _Tally:
         self.classes = set(map(str, model.classes.tolist()))
         #: Other classes, and how many rows are of them.
         self.strange: Counter = Counter()
+        #: How many rows are expected to change class under errors of the stated size.
+        self.changes = 0.0
         self.labelled = False  # whether there is a column of classes
         self.radii: list[np.ndarray] = []  # of all rows, where a column has them
         #: Columns of rows with a class, in parts.
@@ -96,6 +100,10 @@ class _Tally:
         else:
             reach = applied.reach(self.model.fitted.certified_radius)
             applied.add_columns({"certified_radius": reach})
+            if self.model.gives_chances:
+                chances = applied.reach(self.model.fitted.chance_of_change)
+                applied.add_columns({"chance_of_change": chances})
+                self.changes += sum(filter(None, chances))
             beside = [np.array(reach, dtype=float)]
             if self.column in applied.table.numbers:
                 with located(self.options.data):
@@ -237,7 +245,7 @@ class _Tally:
         }
 
 
-def _in_words(summary: dict) -> str:
+def _in_words(summary: dict, n_classes: int) -> str:
     n = summary["certified"]
     has = agree(n, "has a certified radius", "have certified radii")
     lines = [f"{n} of {counted(summary['rows'], 'row')} {has}"]
@@ -262,4 +270,10 @@ def _in_words(summary: dict) -> str:
             f"certified  {percent(share)} right at radius {r:.4g}"
             for r, share in points
         ]
+    if (changes := summary["expected_changes"]) is not None and n:
+        most = "at most " if n_classes > 2 else ""
+        lines.append(
+            "chance     fresh normal errors of the stated size change "
+            f"{most}{percent(changes / n)} of the classes"
+        )
     return "\n".join(lines)

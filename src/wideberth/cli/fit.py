@@ -155,6 +155,8 @@ def fit(opened: Opened, progress: output.Progress) -> tuple[Model, FitResult]:
         np.array(ranges, dtype=float).reshape(-1, 2),
         given.errors,
         as_json(origin) | {"data": as_json(source)},
+        scaled=options.replicates is not None
+        or (options.noise.scales is not None and options.noise.shape == "l2"),
     )
     return made, replace(result, warnings=advise(result))
 

@@ -37,6 +37,7 @@ class Model:
     ranges: np.ndarray
     errors: ErrorColumns | None = None  # where those of the features are
     origin: dict = field(default_factory=dict)  # command, versions, data
+    scaled: bool = False  # whether --noise or --replicates gave standard deviations
 
     @property
     def pipeline(self) -> RobustPipeline | MeasuredSVC | MeasuredRegressor:
@@ -77,6 +78,16 @@ class Model:
     def gives_verdicts(self) -> bool:
         """Whether it says how certain the class of a row is."""
         return self.measured and not self.predicts_numbers
+
+    @property
+    def gives_chances(self) -> bool:
+        """Whether errors are stated as standard deviations, alike for all rows or not.
+
+        Then the chance is known that errors of that size change a class.
+        """
+        if self.measured or self.predicts_numbers or self.curved or self.radius_column:
+            return False
+        return self.scaled if self.errors is None else self.errors.shape != "box"
 
     @property
     def predicts_numbers(self) -> bool:
@@ -128,6 +139,7 @@ def dump_model(model: Model) -> bytes:
             "errors": None if model.errors is None else asdict(model.errors),
             "pipeline": model.fitted,
             "origin": model.origin,
+            "scaled": model.scaled,
             "ranges": model.ranges,
         }
     )
@@ -220,6 +232,7 @@ def _read(content: dict) -> Model:
         content.get("ranges", np.full((len(columns.numeric), 2), np.nan)),
         errors if errors is None else ErrorColumns.read(errors, columns, measured),
         dict(content["origin"]),
+        bool(content.get("scaled", False)),
     )
     sound = (
         (model.radius is None or 0 <= model.radius < np.inf)

@@ -908,6 +908,11 @@ class CertifyOptions(ApplyOptions):
     in the units of the training noise: after fit --errors, in multiples of the errors
     of the row. `inf` means that no noise of that shape changes the class.
 
+    Where the errors are standard deviations (fit --errors, --noise FILE, --replicates),
+    chance_of_change is the chance that a fresh normal error of the stated size changes
+    the class; with more than two classes it is an upper bound. It is not the chance
+    that the true features lie on the other side of the boundary.
+
     If DATA has the target column, the output also says which predictions are right. The
     certified accuracy is the share of rows that stay right under all noise of a given
     radius: the one used in training, or those of --at. If every row had its own radius

@@ -306,6 +306,13 @@ class JudgedCurve(Judged):
     rows: np.ndarray  # in front of the kernel
     blur: np.ndarray | float  # how far rounding may have moved each of them
 
+    def chance_of_change(self) -> np.ndarray:
+        """Refused: behind a kernel the score of a normal error is not normal."""
+        raise ValueError(
+            "chance_of_change is for linear models. With a kernel the certified radius "
+            "is a lower bound, and no chance follows from it."
+        )
+
     def radii(self, radius, X_err):
         """How far samples may be off, in raw units."""
         if radius is None and X_err is not None and self.front.error_shape is None:

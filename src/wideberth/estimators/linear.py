@@ -23,7 +23,16 @@ from wideberth.estimators.training import (
     read_rows,
     remedy_for_gaps,
 )
-from wideberth.noise import align_noise
+from wideberth.noise import (
+    L2,
+    Correlated,
+    Covariances,
+    Ellipsoid,
+    Ellipsoids,
+    ErrorBars,
+    align_noise,
+    as_shape,
+)
 from wideberth.noise.reading import IN_SEARCHES, errors_beside, read_errors
 from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.labels import class_labels, class_numbers
@@ -31,6 +40,7 @@ from wideberth.problem.validation import (
     check_per_sample,
     radius_or_default,
     refuse_chunks,
+    short,
 )
 
 
@@ -50,6 +60,20 @@ class Judged:
     def certified_radius(self) -> np.ndarray:
         """How far each sample may move before its prediction can change."""
         return certify.certified_radius(self.values, self.coef, self.noise)
+
+    def chance_of_change(self) -> np.ndarray:
+        """The chance that normal errors of each sample change its class."""
+        noise, d = self.noise, self.coef.shape[1]
+        if not isinstance(noise, ErrorBars):
+            noise = as_shape(noise, d)
+        normal = isinstance(noise, Correlated | Ellipsoid | Ellipsoids | Covariances)
+        if not normal or isinstance(noise, L2):
+            raise ValueError(
+                "chance_of_change needs standard deviations of the errors: a number "
+                "for each feature or a covariance as `noise`, or X_err with "
+                f"error_shape='ellipsoid'. Here the noise is {short(noise)}."
+            )
+        return certify.chance_of_change(self.values, self.coef, noise)
 
     def robust_correct(self, labels: np.ndarray, radii) -> np.ndarray:
         """Whether every move within the radii leaves the label right."""
@@ -95,6 +119,31 @@ class CertifiedMixin(StreamedMixin):
             Infinite if no error of this shape can change the class.
         """
         return self._judge(X, X_err).certified_radius()
+
+    @per_row
+    def chance_of_change(self, X, X_err=None) -> np.ndarray:
+        """Return the chance that a fresh normal error changes the class of each sample.
+
+        The error is added to x. It is normal with mean 0 and the stated standard
+        deviations: the scales or the covariance of `noise`, or the errors `X_err` of
+        the sample, whatever the radius. With r from `certified_radius` the chance is
+        Φ(−r) for two classes, Φ the standard normal distribution; for more it is an
+        upper bound. It is not the chance that the true features lie on the other side
+        of the boundary, which depends on how they are distributed: see
+        `MeasuredSVC.verdict`.
+
+        Parameters
+        ----------
+        X, X_err
+            As for `certified_radius`. For linear models whose noise is stated as
+            standard deviations; norms without scales, `Box`, `CrossPolytope`, boxes of
+            error bars and kernels are refused.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self._judge(X, X_err).chance_of_change()
 
     def robust_score(
         self, X, y=None, radius=None, sample_weight=None, X_err=None

@@ -144,6 +144,7 @@ _KINDS: dict[str, Callable[[Any], tuple]] = {
         (),
     ),
     "certified_radius": lambda model: (np.dtype(float), ()),
+    "chance_of_change": lambda model: (np.dtype(float), ()),
     "decision_function": lambda model: (
         np.dtype(float),
         () if len(model.classes_) == 2 else (len(model.classes_),),
