@@ -1,7 +1,10 @@
 """What the doors of the library say and accept: folds, arguments, models, interrupts."""
 
+import copy
+import inspect
 import io
 import json
+import pickle
 import re
 import signal
 import sys
@@ -10,13 +13,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from wideberth import (
+    Box,
     MeasuredRegressor,
     MeasuredSVC,
     RobustKernelSVC,
+    RobustLinearRegressor,
+    RobustLinearSVC,
     RobustLinearSVCCV,
     load_model,
+    make_robust_pipeline,
     open_data,
 )
 from wideberth.cli import main
@@ -189,3 +200,88 @@ def test_what_is_said_after_an_interrupt_is_true(
         assert re.search(rf"interrupted after {folds} of 5 folds", page)
     assert main(["predict", "m.wideberth", "t.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["predicted"] == 80
+
+
+# -- habits from scikit-learn --------------------------------------------------------------
+
+MODELS = [RobustLinearSVC, RobustLinearSVCCV, RobustLinearRegressor, RobustKernelSVC]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [
+        ({"dual": False}, "leave it out"),
+        ({"loss": "hinge"}, "hinge loss"),
+        ({"penalty": "l1"}, "norm_penalty"),
+        ({"max_iter": 100}, "solver_options={'max_iter'"),
+        ({"random_state": 0}, "solver_options={'random_state'"),
+        ({"kernel": "rbf"}, "RBF"),
+        ({"alpha": 1.0}, "C"),
+        ({"epsilon": 0.1}, "tube"),
+    ],
+)
+def test_an_argument_of_scikit_learn_is_answered_with_what_to_give(
+    model, argument, told
+):
+    (name,) = argument
+    with pytest.raises(TypeError, match=rf"{model.__name__}.*'{name}'.*{told}"):
+        model(**argument)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_signature_clone_and_pickle_know_the_parameters_and_no_others(model):
+    known = list(inspect.signature(model).parameters.values())
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    assert {one.kind for one in known} <= {*kinds}
+    made = model(tol=1e-3)
+    assert {*made.get_params()} == {one.name for one in known}
+    for back in (clone(made), pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
+        assert back.get_params() == made.get_params()
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        model(nonsense=1)
+
+
+# -- noise in the units of another table -----------------------------------------------------
+
+
+def tumours():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[::3], y[::3]
+
+
+NOISY = [
+    lambda noise: RobustLinearSVC(radius=0.1, noise=noise),
+    lambda noise: RobustLinearRegressor(radius=0.1, noise=noise),
+    lambda noise: RobustLinearSVCCV([0.1, 1.0], [0.1], noise=noise),
+    lambda noise: RobustKernelSVC(radius=0.1, noise=noise),
+]
+
+
+@pytest.mark.parametrize("model", NOISY)
+@pytest.mark.parametrize("kind", [np.asarray, Box, lambda s: np.diag(s**2)])
+def test_raw_scales_behind_a_plain_scaler_are_warned_of(model, kind):
+    X, y = tumours()
+    plain = make_pipeline(StandardScaler(), model(kind(X.std(axis=0))))
+    with pytest.warns(UserWarning, match="make_robust_pipeline") as said:
+        plain.fit(X, y)
+    told = [str(one.message) for one in said if "make_robust" in str(one.message)]
+    assert len(told) == 1
+    assert "column 23" in told[0]  # worst area, of the largest unit
+
+
+@pytest.mark.parametrize("model", NOISY)
+def test_scales_that_a_robust_pipeline_converts_are_not_warned_of(model, recwarn):
+    X, y = tumours()
+    X = np.column_stack([X, np.full(len(X), 0.1), np.full(len(X), 1e6)])  # constant
+    noise = X.std(axis=0)
+    noise[-2:] = 5
+    make_robust_pipeline(StandardScaler(), model(noise)).fit(X, y)
+    assert not any("make_robust" in str(one.message) for one in recwarn)
+
+
+def test_large_scales_counted_by_a_tiny_radius_are_not_warned_of(recwarn):
+    X, y = tumours()
+    X = X / X.std(axis=0)
+    RobustLinearSVC(radius=1e-4, noise=np.full(X.shape[1], 1000.0)).fit(X, y)
+    assert not any("make_robust" in str(one.message) for one in recwarn)

@@ -48,6 +48,7 @@ from wideberth.estimators.training import (
     SolverOptions,
     TrainingRows,
     TrainingTargets,
+    noise_beyond_spread,
     read_measured,
     stated_noise,
     statement_of,
@@ -139,6 +140,8 @@ class Search(LinearModel):
         gaps, of = np.array([fold.gaps for fold in folds]), f"{left.size} models"
         advice = "raise solver_options['max_iter'], or tol where rounding forbids more"
         notes += not_proven(left, gaps, self.tol, of, advice)
+        one = 1.0 if data.radius is None else np.max(data.radius)
+        notes += noise_beyond_spread(self, X, one * self.radii_.max())
         if options.refit:
             notes += self._train(data)
         return list({str(note): note for note in notes}.values())

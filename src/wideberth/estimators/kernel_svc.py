@@ -53,6 +53,7 @@ from wideberth.estimators.training import (
     SolverOptions,
     TrainingChunks,
     TrainingRows,
+    noise_beyond_spread,
     read_measured,
     read_rows,
     remedy_for_gaps,
@@ -252,7 +253,10 @@ class RobustKernelSVC(LinearClassifier):
             return []
         step = kernel_step(drawn, gammas[best[1]], sizes[best[1]], seed)
         self._train(data, step, radii[best[2]])
-        return []
+        if isinstance(data, TrainingChunks):
+            return []
+        trained = data.radius if self.radius_ is None else self.radius_
+        return noise_beyond_spread(self, data.X, trained)
 
     def _samples(
         self, X, y, sample_weight, radius, X_err

@@ -248,8 +248,51 @@ class CertifiedMixin(StreamedMixin):
         raise NotImplementedError
 
 
+_MACHINE = "here the algorithm needs no such parameter: leave it out"
+#: What takes the place of parameters of scikit-learn's SVMs and linear regressions.
+_INSTEAD = {
+    "alpha": "C is the weight of the losses, and the penalty is ½‖w‖²; for an ℓ1 "
+    "penalty take noise='linf' with norm_penalty",
+    "break_ties": "the first of equal scores wins: leave it out",
+    "cache_size": _MACHINE,
+    "coef0": "there is no polynomial kernel: leave it out",
+    "decision_function_shape": "scores are one-vs-rest: leave it out",
+    "degree": "there is no polynomial kernel: leave it out",
+    "dual": _MACHINE,
+    "epsilon": "there is no ε-tube: leave it out",
+    "gamma": "for a kernel take RobustKernelSVC(gamma=…)",
+    "intercept_scaling": "give solver_options={'intercept_penalty': 1 / "
+    "intercept_scaling**2}",
+    "kernel": "the model is linear; for an RBF kernel take RobustKernelSVC, for a "
+    "Laplacian one put Nystroem before it in make_robust_pipeline",
+    "loss": "classifiers have the hinge loss and regressions the pinball loss: leave "
+    "it out",
+    "max_iter": "give solver_options={'max_iter': …}",
+    "multi_class": "classes are trained one against the rest: leave it out",
+    "nu": "give C, the weight of the losses",
+    "penalty": "the penalty is ½‖w‖²; for an ℓ1 penalty take noise='linf' with "
+    "norm_penalty",
+    "probability": "wrap the model in sklearn.calibration.CalibratedClassifierCV",
+    "random_state": "give solver_options={'random_state': …}, which changes no proven "
+    "answer",
+    "shrinking": _MACHINE,
+    "solver": "give solver_options={'solver': …}",
+    "verbose": "give solver_options={'verbose': 1}",
+}
+
+
 class LinearModel(StreamedMixin, SparseCoefMixin, BaseEstimator):
     """A model by `coef_` and `intercept_`, trained against `noise_`."""
+
+    def __new__(cls, *args, **kwargs):
+        """Say what to give instead of a parameter that scikit-learn has."""
+        known = kwargs.keys() & _INSTEAD.keys()
+        for name in sorted(known.difference(cls._get_param_names() if known else ())):
+            instead = _INSTEAD[name]
+            if name == "kernel" and "gamma" in cls._get_param_names():
+                instead = "the kernel is RBF: leave it out"
+            raise TypeError(f"{cls.__name__} has no parameter {name!r}: {instead}.")
+        return super().__new__(cls)
 
     # Error bars are for this model and nothing else: it asks for them wherever metadata
     # is routed.

@@ -14,6 +14,7 @@ from wideberth.estimators.training import (
     SolverOptions,
     TrainingChunks,
     TrainingTargets,
+    noise_beyond_spread,
     statement_of,
     target_scale,
     training_targets,
@@ -239,7 +240,10 @@ class RobustLinearRegressor(LinearRegressor):
         self.objective_, self.dual_gap_ = solution.primal, solution.gap
         self.relative_gap_, self.converged_ = solution.relative_gap, solution.converged
         self.n_iter_ = solution.n_iter
-        return list(solution.notes)
+        notes = list[Warning](solution.notes)
+        if isinstance(data, TrainingTargets):
+            notes += noise_beyond_spread(self, data.X, data.radius)
+        return notes
 
     def _solve(self, data: TrainingTargets | TrainingChunks) -> Solution:
         self.noise_, given = self._noise(), self._options

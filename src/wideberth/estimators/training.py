@@ -15,10 +15,12 @@ from functools import cached_property, partial
 from typing import ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import is_regressor
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import _num_samples, validate_data
 
 from wideberth._solve import solve_presolved, solve_source, solve_stated
@@ -32,7 +34,7 @@ from wideberth.data.opening import (
 )
 from wideberth.data.samples import Classes, Samples
 from wideberth.data.sources import Source
-from wideberth.noise import ErrorBars
+from wideberth.noise import Correlated, ErrorBars
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.changes import build_problem, cut_radii, share_rows
@@ -64,6 +66,12 @@ Trainer = Callable[[int, Options], Solution]
 #: Number of slacks that are estimated for all problems at once; where there are more
 #: each problem has its own estimate. It is a bound on memory, 32 MB.
 _MOST_SLACKS = 1 << 22
+#: Standard deviations of a column above which a scale of noise is taken to be in other
+#: units (a choice): a column with errors of a tenth of that is of no use already.
+_OTHER_UNITS = 100.0
+#: Number of rows, evenly spaced, from which standard deviations are taken for that; a
+#: factor of 100 shows in a few dozen.
+_SPREAD_ROWS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -599,7 +607,49 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
         solutions = [first(), *parallel(delayed(task)() for task in others)]
     model.radius_ = data.remembered_radius()
     _keep(model, data, solutions)
+    if in_memory:
+        notes += noise_beyond_spread(model, data.X, data.radius)
     return notes + _notes_of(solutions, data.classes)
+
+
+def noise_beyond_spread(model, X, radius=1.0) -> list[Warning]:
+    """Warn of scales of noise that are far larger than the spread of their columns.
+
+    They are usually in the units that X had before a scaler. The spread is that of a
+    sample of the rows.
+    """
+    noise = model.noise_
+    if isinstance(noise, Correlated):
+        scales = np.linalg.norm(noise.factor, axis=1)
+    else:
+        scales = np.asarray(getattr(noise, "scales", noise))
+        scales = np.sqrt(scales.diagonal()) if scales.ndim == 2 else scales
+    if scales.dtype.kind not in "fiu" or scales.shape != X.shape[1:]:
+        return []  # a norm without scales, or errors of each sample
+    rows = X[:: max(1, X.shape[0] // _SPREAD_ROWS)]
+    if sp.issparse(rows):
+        variance = mean_variance_axis(rows, axis=0)[1]
+        varies = np.subtract(*map(np.asarray, min_max_axis(rows, axis=0))) < 0
+    else:
+        variance = np.var(rows, axis=0, dtype=np.float64)
+        varies = rows.max(axis=0) > rows.min(axis=0)
+    spread = np.sqrt(variance)
+    far = varies & (scales > _OTHER_UNITS * spread)
+    far &= np.max(radius) * scales > spread  # a tiny radius may count large scales
+    if not far.any():
+        return []
+    ratios = np.divide(scales, spread, out=np.zeros_like(spread), where=far)
+    worst, names = int(ratios.argmax()), getattr(model, "feature_names_in_", None)
+    column = worst if names is None else repr(names[worst])
+    return [
+        UserWarning(
+            f"The scale of noise is {ratios[worst]:.0f} times the standard deviation "
+            f"of column {column} of X, and more than {_OTHER_UNITS:g} times in "
+            f"{far.sum()} of {counted(len(far), 'column')}. Scales are in units of the "
+            "X that fit is given. If a scaler comes before, use make_robust_pipeline, "
+            "which takes scales in raw units and converts them."
+        )
+    ]
 
 
 def _watcher(model, options: SolverOptions, label, in_memory: bool):
