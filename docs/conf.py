@@ -30,7 +30,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "_radius.md"]
 templates_path = ["_templates"]
 default_role = "code"  # single backquotes in docstrings are code
 nitpicky = True

@@ -26,5 +26,5 @@ ax.annotate("at the radius of training", (0.5, trained), (0.8, 0.95), **arrow)
 below = next(r for r, s in zip(radii, curve, strict=True) if s < majority)
 text = "from here on no better than\nalways naming the larger class"
 ax.annotate(text, (below, majority), (below + 0.1, majority + 0.12), **arrow)
-ax.set(xlabel="radius: how far every sample is off, at worst", ylim=(0, 1.08))
-ax.set(ylabel="accuracy that is left, for certain")
+ax.set(xlabel="radius: length of the worst error of each sample", ylim=(0, 1.08))
+ax.set(ylabel="certified accuracy")

@@ -19,6 +19,6 @@ for radius, name in [(0, "an ordinary SVM"), (0.1, "trained with radius 0.1")]:
     ax.plot(steps, [model.robust_score(X_test, y_test, r) for r in steps], label=name)
 ax.axvline(0.1, color="0.6", ls=":")
 ax.text(0.11, 0.52, "the stated precision", color="0.35")
-ax.set(xlabel="every sample is off by so many standard deviations, at worst")
+ax.set(xlabel="length of the worst error of each sample, in standard deviations")
 ax.set(ylabel="accuracy on new samples", ylim=(0.5, 1))
 ax.legend()

@@ -73,6 +73,6 @@ right.invert_yaxis()
 # soil and the side of the hill, which are exact. If the encoder returns a sparse
 # matrix, training keeps it sparse.
 #
-# The largest error that each of these trees withstands, in units of the precision:
+# Certified radii of six trees, in units of the precision (:doc:`/the-answer`):
 
 print(model.certified_radius(table[600:606]).round(2))

@@ -39,9 +39,10 @@ ax.text(2.98, majority, "always the majority", ha="right", va="bottom", color="0
 
 # %%
 # The curves cross. The plain SVM (radius 0) is the best on the data as measured, and
-# loses most under errors. Training at radius 1 costs one or two percentage points at
-# the left end, and gains ten at errors of size 1. The dotted lines mark the radius of
+# loses most under errors. Training at radius 1 costs two percentage points at the left
+# end, and gains twelve at errors of length 1. The dotted lines mark the radius of
 # training.
 #
-# So choose the radius by the errors that you expect, and read the curve there, not at
-# its left end.
+# So choose the model by the errors that you expect, and read the curve there, not at
+# its left end. Here all samples have one radius in all directions, so the three models
+# are also ordinary SVMs with three values of C (:doc:`/theory/problem`).

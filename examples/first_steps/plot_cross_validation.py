@@ -55,7 +55,7 @@ axes[0].set_ylabel("radius trained with")
 # the weights. Without a radius C must be chosen well, and the best C for the data as
 # measured is a bad one under errors.
 #
-# If errors have the same size in all samples and features, a small C works as well as a
-# radius: the best scores are the same. If errors differ, no C can replace radii, see
-# :doc:`/gallery/first_steps/plot_raw_units` and
-# :doc:`/gallery/error_bars/plot_two_instruments`.
+# If errors have the same size in all samples and features, every pair is an ordinary
+# SVM with a smaller C (:doc:`/theory/problem`), and the best scores hardly differ. If
+# errors differ, no C can replace radii, see :doc:`/gallery/first_steps/plot_raw_units`
+# and :doc:`/gallery/error_bars/plot_two_instruments`.

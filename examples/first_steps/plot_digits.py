@@ -2,9 +2,9 @@
 Which predictions would survive?
 ================================
 
-`certified_radius` is the largest error of a sample that cannot change its predicted
-class. It is exact, for any number of classes. `worst_case` is the error that lowers the
-margin most. With images you can see both.
+`certified_radius` is the length of the shortest error of a sample that can change its
+predicted class. It is exact, for any number of classes. `worst_case` is the error that
+lowers the margin most. With images you can see both.
 """
 
 # %%
@@ -26,7 +26,8 @@ robust = RobustLinearSVC(C=0.01, radius=2.0).fit(X_train, y_train)
 
 # %%
 # Certified radii of the digits that are classified correctly. Those of the robust model
-# are larger.
+# are larger. All digits have one radius here, and each class of the robust model is
+# therefore an ordinary SVM with a smaller C (:doc:`/theory/problem`).
 
 fig, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
 bins = np.linspace(0, 20, 41)

@@ -69,14 +69,15 @@ right.legend()
 
 # %%
 # The robust model gives less weight to the features that will have large errors. On
-# imprecise measurements that gains more than one percentage point of accuracy. On
-# precise measurements it costs some.
+# imprecise measurements that gains one percentage point of accuracy. On precise
+# measurements it costs some.
 
 print(f"hasty, radius 0:   {in_haste[:, 0].mean():.3f}")
 print(f"hasty, radius 0.5: {in_haste[:, 3].mean():.3f}")
 
 # %%
-# Certified radii of the pipeline are in the same units: the number of standard
-# deviations of the imprecise instrument that the class of each patient withstands.
+# Certified radii of the pipeline are in the same units: standard deviations of the
+# imprecise instrument. They are z-scores (:doc:`/the-answer`): random errors of this
+# instrument change the class of a patient of radius r with a chance of Φ(−r).
 
 print(trained(X, y, 0.5).certified_radius(X[:6]).round(2))

@@ -46,7 +46,8 @@ axes[0].set_ylabel("sepal width (cm)")
 
 # %%
 # Without a radius the margins touch the nearest flowers. With the same radius for all
-# they touch the discs of the nearest flowers, and the boundary turns a little. With a
+# they touch the discs of the nearest flowers, and the boundary turns a little; that is
+# the boundary of an ordinary SVM with a smaller C (:doc:`/theory/problem`). With a
 # radius for each class the boundary moves away from the class with the larger errors.
 # Radii may also differ from flower to flower, see
 # :doc:`/gallery/error_bars/plot_two_instruments`. :doc:`/choosing-a-radius` explains

@@ -53,6 +53,11 @@ def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
 def certified_radius(values, coef, noise="l2") -> np.ndarray:
     """r(x_i): how far each sample may move before its prediction can change.
 
+    It is the length of the whole move in units of the noise, all features together. For
+    ellipsoids it is also a z-score: a fresh normal move with the stated scales changes
+    the prediction with probability Φ(−r), at most (K − 1)Φ(−r) for K classes. If every
+    feature may be off at once in the worst direction, state a box (theory §1.4).
+
     Infinite where no move of this noise shape can change it; 0 on a tie that a move can
     break. For correlated noise it is rounded down by what a covariance leaves open.
     """
