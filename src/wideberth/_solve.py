@@ -122,9 +122,9 @@ def solve(
     C : float
         Weight of the losses; c_i = C · sample_weight_i.
     radius : float or array of shape (n,), optional
-        ρ_i, how far each sample may be off. With scales in `noise` or with `X_err` it
-        is in these units, and 1 by default. For a norm without scales, such as "l2", it
-        is in the units of X, and 0 by default.
+        ρ_i, how far each sample may be off: the size of its whole error vector. With
+        scales in `noise` or with `X_err` it is in these units, and 1 by default. For a
+        norm without scales, such as "l2", it is in the units of X, and 0 by default.
     noise : {"l2", "linf", "l1"}, array of shape (d,) or (d, d), Box, CrossPolytope or \
             Correlated
         Shape of the noise: a Euclidean ball, a box, a cross-polytope, an ellipsoid with

@@ -107,7 +107,8 @@ class RobustKernelSVC(LinearClassifier):
         Weight of the losses; smaller values regularise more. Of a list, here and in
         `radius` and `gamma`, the best is chosen by cross-validation.
     radius : float or list, default=None
-        How far a sample may be off, as for `RobustLinearSVC`, in units of X.
+        How far a sample may be off, as for `RobustLinearSVC`, in units of X. One radius
+        for all samples is another C (theory §1.3).
     gamma : float, "scale" or list, default="scale"
         γ, how quickly the kernel falls with the distance. "scale" is 1 over the number
         of features times the variance of X, as for `sklearn.svm.SVC`.

@@ -39,11 +39,13 @@ class RobustLinearSVC(LinearClassifier):
     C : float, default=1.0
         Weight of the losses; smaller values regularise more.
     radius : float, default=None
-        How far a sample may be off, in units of `noise`, or in standard errors if `fit`
-        gets `X_err`. None is 1 if `noise` (an array, a covariance, `Box`,
-        `CrossPolytope`) or `X_err` states scales; 0 for a norm without scales ("l2",
-        "linf", "l1"); and 0 after `TrueFeatures`, whose means allow for the errors
-        already. Give radii for single samples to `fit`.
+        How far a sample may be off: the size of its whole error vector in units of
+        `noise`, or in standard errors if `fit` gets `X_err`. None is 1 if `noise` (an
+        array, a covariance, `Box`, `CrossPolytope`) or `X_err` states scales; 0 for a
+        norm without scales ("l2", "linf", "l1"); and 0 after `TrueFeatures`, whose
+        means allow for the errors already. Give radii for single samples to `fit`. One
+        radius for all samples with `noise="l2"` gives an ordinary SVM with a smaller C
+        (theory §1.3).
     noise : {"l2", "linf", "l1"}, array of shape (n_features,) or \
             (n_features, n_features), Series, dict, frame, Box, CrossPolytope or \
             Correlated, default="l2"
