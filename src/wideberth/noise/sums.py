@@ -166,11 +166,17 @@ class SumOfEllipsoids(SumOfSets):
         return self._over_parts(lambda bars, a, part: bars.pressure(a, part), sizes)
 
     def _majorant_step(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
-        """The minimiser (I + Σ a_iS_i/sizes_i)⁻¹d of the majorant with these sizes."""
+        """The minimiser (I + Σ a_iS_i/sizes_i)⁻¹d of the majorant with these sizes.
+
+        d itself where rounding has left the matrix singular: every w leads to a v.
+        """
         matrix = self._matrix(sizes)
         if np.ndim(matrix) == 1:
             return d / (1 + matrix)
-        return np.linalg.solve(np.eye(d.size) + matrix, d)
+        try:
+            return np.linalg.solve(np.eye(d.size) + matrix, d)
+        except np.linalg.LinAlgError:
+            return d
 
     def _best_multiple(self, d: np.ndarray, w: np.ndarray) -> float:
         """About the t that is best for tw in ½‖w−d‖² + Σ a_ir_i(w)."""

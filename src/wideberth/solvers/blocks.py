@@ -31,6 +31,7 @@ from wideberth.noise.sums import ratio
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import by_columns, fill, host, is_foreign, like, namespace
 from wideberth.problem.limits import EPS, LITTLE, TINY
+from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import gamma
 from wideberth.solvers.algebra import (
     Curvature,
@@ -565,11 +566,17 @@ class SignedParts(Inequalities):
         return self.problem.targets - self.rows.products(x)
 
     def begin(self, method):
-        """h is what Qx − Σα_ie_i asks for, as far as that is positive."""
+        """h is what Qx − Σα_ie_i asks for, as far as that is positive.
+
+        Slacks move inside their bounds until they count for as much as the parts:
+        without that, tiny slacks cut short the steps that noise asks of large parts.
+        """
         self.k = self._moves(method.x)
         asked = self.k - self._moves(method.combined)
         least = max(LITTLE * float(np.abs(asked).mean()), TINY)
         self.h = np.maximum(asked, least)
+        inside = float(self.k @ self.h) / max(accurate_sum(method.c), TINY)
+        method.multiplier = method.multiplier + inside
         self.weight = self.k * self.h / method.mu
 
     def stationarity(self, method):
@@ -678,10 +685,11 @@ class NoiseModel:
 
 
 class OwnSets(Block):
-    """Smooth sets per sample, κ_i(w) = ρ_i‖F_iᵀw‖; folded ones enter as a model.
+    """Smooth sets per sample, κ_i(w) = ρ_i‖F_iᵀw‖.
 
     `noise` are κ_i(w), `attained` is Σα_i⟨δ_i,w⟩ for the block's δ_i ∈ ρ_iU_i, and
-    `pulled` what these and folded samples add to Σα_iz_i beyond `combined`.
+    `pulled` what these and folded samples add to Σα_iz_i beyond `combined`. `model` is
+    that of folded samples whose noise is a quadratic.
     """
 
     model: NoiseModel | None
@@ -689,23 +697,9 @@ class OwnSets(Block):
     attained: float
     pulled: np.ndarray
 
-    def refresh(self, method, afresh=False):
-        outside, tilted = self.problem.outside, self.problem.m is not None
-        if afresh or tilted:  # most of the noise of the quantile loss is folded
-            self.model = self.others
-            if outside.parts:
-                smoothing = self._smoothing(method) if tilted else 0.0
-                model = NoiseModel.of(outside, method.w, smoothing)
-                self.model = model if self.others is None else self.others + model
-        self._visit_sets(method)
-
     @abstractmethod
-    def _visit_sets(self, method: InteriorPoint) -> None:
+    def refresh(self, method: InteriorPoint, afresh: bool = False) -> None:
         """Set `noise`, `attained` and `pulled` at the current point."""
-
-    def _smoothing(self, method: InteriorPoint) -> float:
-        """ε² by which r_i² is raised in derivatives."""
-        return 0.0
 
     def begin(self, method):
         self.refresh(method, afresh=True)
@@ -714,7 +708,7 @@ class OwnSets(Block):
         return 0.0 if self.model is None else self.model.at(w)[0]
 
     def _of_model(self, w):
-        """What folded samples add to Σα_i(z_i − δ_i)."""
+        """What the model adds to Σα_i(z_i − δ_i)."""
         return np.zeros(self.d) if self.model is None else -self.model.at(w)[1]
 
     def stationarity(self, method):
@@ -778,11 +772,15 @@ class SmoothedSets(OwnSets):
     def true_slack(self, slack):
         return slack + (self.noise - self.problem.radii * self.sizes)
 
-    def _smoothing(self, method):
-        return 0.5 * method.mu
-
-    def _visit_sets(self, method):
+    def refresh(self, method, afresh=False):
         """Visit the rows at x for the present ε: the gap, and sums for a step."""
+        outside, tilted = self.problem.outside, self.problem.m is not None
+        if afresh or tilted:  # most of the noise of the quantile loss is folded
+            self.model = self.others
+            if outside.parts:
+                smoothing = 0.5 * method.mu if tilted else 0.0
+                model = NoiseModel.of(outside, method.w, smoothing)
+                self.model = model if self.others is None else self.others + model
         problem, xp, d, c = self.problem, method.xp, self.d, method.c
         self.w, n, size, alpha = method.w, problem.n, self.size, method.alpha
         theta, per_mu = method.hinge_curvature()
@@ -853,6 +851,11 @@ class SmoothedSets(OwnSets):
         return change - radii * bars.along(self.w, dx[: self.d], self.sizes[J])
 
 
+def _lengths(images: np.ndarray) -> np.ndarray:
+    """The length of each row."""
+    return np.sqrt(dots(images, images))
+
+
 class ConeSets(RoundCones, OwnSets):
     """A cone k_i = (t_i, F_iᵀw) for every sample, u_i = m_i − ⟨w,z_i⟩ − y_ib + ρ_it_i.
 
@@ -868,47 +871,93 @@ class ConeSets(RoundCones, OwnSets):
         Σ ω_iF_iF_iᵀ − Σ (2ω_i/q_i) p_ip_iᵀ   and   Σ F_i(r_i1 + (2v_0r_i0/q_i) v_1)
 
     are added to the matrix and to the right-hand side.
+
+    Cones of rows that move, `own`, come first. Folded samples follow, whose noise
+    Σ a_iκ_i(w) lies outside the hinges: they have a_i for α_iρ_i, and no row.
     """
 
     def adopt(self, problem):
         super().adopt(problem)
-        self.noisy = problem.radii > 0
-        self.radii = np.where(self.noisy, problem.radii, 1.0)
-        self.factors = problem.noise.ellipsoids.factors(self.noisy)
+        self.model, bars = self.others, problem.noise.ellipsoids
+        used = problem.radii * problem.weights * bars.lipschitz(self.d) > 0
+        self.own = np.flatnonzero(used)
+        self.radii = problem.radii[self.own]
+        parts, folded = [bars.take(self.own)], []
+        for bars, a in problem.outside.parts:
+            J = np.flatnonzero(a * bars.lipschitz(self.d) > 0)
+            parts.append(bars.take(J))
+            folded.append(a[J])
+        self.folded, self.sets = np.concatenate([*folded, self.radii[:0]]), parts
+        self.factors = np.concatenate([part.factors(np.ones(part.n)) for part in parts])
 
     def place(self, w, b, margins, distance):
-        image = images_of(self.factors, w)
-        reach = np.linalg.norm(w) * self.problem.noise.ellipsoids.lipschitz(self.d)
-        sizes = np.maximum(np.sqrt(dots(image, image)), START_INSIDE * reach)
-        t = (1 + LITTLE) * np.maximum(sizes, LEAST_DISTANCE)
-        self.k = np.column_stack((t, image))
+        bars, length = self.sets[0], float(np.linalg.norm(w))
+        image = images_of(self.factors[: self.own.size], w)
+        least = START_INSIDE * length * bars.lipschitz(self.d)
+        t = (1 + LITTLE) * np.maximum(_lengths(image), least)
+        self.k = np.column_stack((np.maximum(t, LEAST_DISTANCE), image))
         return super().place(w, b, margins, distance)
 
-    def slacks(self, x, margins):
-        return super().slacks(x, margins) + self.radii * self.k[:, 0]
-
     def shrink(self, keep, problem):
+        kept = keep[self.own]
+        for name in ("k", "h", "weight"):
+            setattr(self, name, getattr(self, name)[: kept.size][kept])
         super().shrink(keep, problem)
-        self.k, self.h, self.weight = self.k[keep], self.h[keep], self.weight[keep]
+
+    def slacks(self, x, margins):
+        return super().slacks(x, margins) + self._raised(self.k[: self.own.size, 0])
+
+    def _raised(self, t):
+        """What t_i of rows that move add to the slacks."""
+        out = np.zeros(self.problem.n)
+        out[self.own] = self.radii * t
+        return out
 
     def begin(self, method):
         t, image = self.k[:, 0], self.k[:, 1:]
-        h0 = method.alpha * self.radii
+        h0 = method.alpha[self.own] * self.radii
         self.h = np.column_stack((h0, image * (-(1 - LITTLE) * h0 / t)[:, None]))
         self.weight = dots(self.k, self.h) / method.mu
+        length = float(np.linalg.norm(method.w))
+        self.unit = LITTLE * max(length, LEAST_DISTANCE) / method.mu
         super().begin(method)
 
-    def _visit_sets(self, method):
+    def _centre_folded(self, method):
+        """Add the cones of folded samples, centred: k∘h = 2a·inside·(1, 0), h_0 = a.
+
+        `inside` falls with μ from a tenth of the largest r_i(w) that a w as long as
+        the first one can have.
+        """
+        count, a = self.own.size, self.folded
+        image = images_of(self.factors[count:], method.w)
+        widths = [part.lipschitz(self.d) for part in self.sets[1:]]
+        inside = self.unit * method.mu * np.concatenate([*widths, a[:0]])
+        t = inside + np.hypot(inside, _lengths(image))
+        h = np.column_stack((a, image * (-a / t)[:, None]))
+        self.k = np.concatenate((self.k[:count], np.column_stack((t, image))))
+        self.h = np.concatenate((self.h[:count], h))
+        self.weight = np.append(self.weight[:count], 2 * a * inside / method.mu)
+
+    def refresh(self, method, afresh=False):
         """h_0 stays αρ to the last digit, and k_1 the image of w."""
+        if afresh:
+            self._centre_folded(method)
+        count = self.own.size
         image = images_of(self.factors, method.w)
         self.k = np.column_stack((self.k[:, 0], image))
-        self.h = np.column_stack((method.alpha * self.radii, self.h[:, 1:]))
-        self.noise = self.problem.radii * np.sqrt(dots(image, image))
-        self.attained = -float(np.vdot(self.h[:, 1:], image))
+        h0 = np.append(method.alpha[self.own] * self.radii, self.folded)
+        self.h = np.column_stack((h0, self.h[:, 1:]))
+        lengths = _lengths(image)
+        self.noise = self._raised(lengths[:count])
+        self.outside = float(self.folded @ lengths[count:])
+        self.attained = -float(np.vdot(self.h[:, 1:], image)) - self.outside
         self.pulled = self._lifted(self.h[:, 1:]) + self._of_model(method.w)
 
+    def value(self, w):
+        return super().value(w) + self.outside
+
     def true_slack(self, slack):
-        return slack + (self.noise - self.radii * self.k[:, 0])
+        return slack + (self.noise - self._raised(self.k[: self.own.size, 0]))
 
     def _lifted(self, parts):
         """Σ F_ip_i."""
@@ -921,22 +970,24 @@ class ConeSets(RoundCones, OwnSets):
     def scale(self, method):
         self.scaling = Scaling(self.k, self.h)
         v0, self.v1 = self.scaling.v[:, 0], self.scaling.v[:, 1:]
-        omega = self.scaling.omega
+        omega, own = self.scaling.omega, self.own.size
         q = 2 * v0**2 - 1
         self.first, self.lean = omega * q, 2 * v0 / q
-        self.compliance = self.radii * self.radii / self.first
-        self.shift = -self.radii * self.h[:, 0] / self.first
+        self.compliance = self._raised(self.radii / self.first[:own])
+        self.shift = self._raised(-self.h[:own, 0] / self.first[:own])
         self.total = np.zeros_like(self.h)  # h + r
         p = lifted(self.factors, self.v1)
         self._turned = copy(self.rows)
         self._turned.table = np.array(self.rows.dense())
-        self._turned.table[:, : self.d] -= (self.radii * self.lean)[:, None] * p
+        moved = (self.radii * self.lean[:own])[:, None] * p[:own]
+        self._turned.table[self.own, : self.d] -= moved
         self.p = p * np.sqrt(2 * omega / q)[:, None]
 
     def curvature(self):
-        weights = np.where(self.noisy, self.scaling.omega, 0.0)
-        spread = self.problem.noise.ellipsoids.pressure(weights, np.ones(weights.size))
-        bent = _spread(spread) + _squares(self.p, True, -1.0)
+        bent, omega = _squares(self.p, True, -1.0), self.scaling.omega
+        ends = np.cumsum([part.n for part in self.sets])
+        for part, weights in zip(self.sets, np.split(omega, ends[:-1]), strict=True):
+            bent += _spread(part.pressure(weights, np.ones(part.n)))
         return bent if self.model is None else bent + self.model.curvature
 
     def _pushed(self, r):
@@ -948,20 +999,21 @@ class ConeSets(RoundCones, OwnSets):
 
     def right_side(self, aim):
         self.total = self.scaling.inverse(aim)
-        more = self.radii * self.total[:, 0] / self.first
-        self.shift = self.shift + more
+        own = self.own.size
+        self.shift = self.shift + self._raised(self.total[:own, 0] / self.first[:own])
         return self.filled(self._pushed(self.total))
 
     def move(self, dx, d_alpha, aim):
         image = images_of(self.factors, dx[: self.d])
-        dt = (self.total[:, 0] - self.h[:, 0] - self.radii * d_alpha) / self.first
+        dh0 = np.append(self.radii * d_alpha[self.own], 0.0 * self.folded)
+        dt = (self.total[:, 0] - self.h[:, 0] - dh0) / self.first
         dt += self.lean * dots(self.v1, image)
         self.dk = np.column_stack((dt, image))
         self._note(self.dk, aim)
         # dh = r − W⁻²dk, its first entry to the last digit: h may be next to an end.
         twice = 2 * (self.scaling.v[:, 0] * dt - dots(self.v1, image))
         self.dh = self.total - self.h
-        self.dh[:, 0] = self.radii * d_alpha
+        self.dh[:, 0] = dh0
         self.dh[:, 1:] += self.scaling.omega[:, None] * (
             twice[:, None] * self.v1 - image
         )
