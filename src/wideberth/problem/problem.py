@@ -311,9 +311,8 @@ class Problem:
         changed = replace(self, noise=noise, folded=fold, tilt=share)
         least = changed._loss_of_constant()
         if not least > 0:
-            # D of a constant y, 0 in exact arithmetic, is off by the square of that of
-            # d.
-            least = fold.rounding * fold.rounding / PROVABLE
+            # y is constant: D is 0 in exact arithmetic, and off by its rounding.
+            least = changed.dual_at(share * self.weights).rounding / PROVABLE
         return replace(changed, least_scale=least)
 
     def tilt_of(self, share: float) -> Folded:
