@@ -325,7 +325,7 @@ def _remedy(found: Path, units: Presolved) -> str:
         return ""
     with np.errstate(all="ignore"):
         problem = units.level(found.radii.max(), found.norm_penalties.max())
-        return out_of_range(problem.times(found.Cs.max()), units)
+        return out_of_range(problem.times(found.Cs.max()), units) or "raise tol"
 
 
 def _results(

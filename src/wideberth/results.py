@@ -573,6 +573,8 @@ def not_proven(left, gaps, tol: float, of: str, remedy: str) -> list[Warning]:
     return [convergence_warning(said)]
 
 
+_STALLED = "the solver made no further progress"
+
 #: What to do about a run that was cut short, by its status.
 _REMEDIES = {
     "out of steps": "raise max_iter={0.max_iter}",
@@ -589,7 +591,10 @@ def not_converged(
     status = control.status(certificate)
     words = remedy or _REMEDIES[status].format(control)
     if status == "out of precision":
-        words = f"{who_is_to_blame(certificate, control.tol)}: {words}"
+        blamed = who_is_to_blame(certificate, control.tol)
+        if remedy is None and blamed == _STALLED and control.solver != "conic":
+            words = "raise tol, or give solver='conic'"
+        words = f"{blamed}: {words}"
     return convergence_warning(
         f"Not converged: {shortfall(certificate, control.tol)} after {control.steps} "
         f"iterations and {seconds:.2f} s; {words}."
@@ -612,7 +617,7 @@ def who_is_to_blame(certificate: Certificate, tol: float) -> str:
     """Rounding, if its bound alone exceeds what must be proven; else the solver."""
     if not certificate.rounding <= max(tol, PROVABLE) * certificate.scale:
         return "rounding errors are larger than tol"
-    return "the solver made no further progress"
+    return _STALLED
 
 
 def null_model(

@@ -148,9 +148,9 @@ def test_rounding_is_blamed_only_where_its_bound_exceeds_the_tolerance():
     control = Control(tol=1e-6)
     stuck = str(not_converged(control, Certificate(1.0, 0.0, 1e-12), 0.1))
     assert "rounding errors are larger" not in stuck
-    assert "the solver made no further" in stuck
+    assert "the solver made no further progress: raise tol, or give solver=" in stuck
     drowned = str(not_converged(control, Certificate(1.0, 1.0 - 1e-7, 1e-5), 0.1))
-    assert "rounding errors are larger" in drowned
+    assert "rounding errors are larger than tol: raise tol, lower C" in drowned
 
 
 # -- numbers beyond range ------------------------------------------------------------

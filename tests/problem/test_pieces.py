@@ -441,7 +441,6 @@ def test_values_that_are_not_common_are_left():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({}, "raise tol, or scale the features of X"),
         (
             {"X": [[1.0, 1e-12], [-1.0, -1e-12]]},
             "differ in size by a factor of 1.0e[+]12",
@@ -474,9 +473,9 @@ def test_radii_that_were_cut_are_named_as_given():
 def test_samples_of_no_weight_put_nothing_out_of_range():
     X = np.array([[1.0], [-1.0], [1e30]])
     problem = Problem.from_data(X, [1, -1, 1], sample_weight=[1.0, 1.0, 0.0])
-    assert "raise tol" in out_of_range(problem, Presolved(problem))
+    assert out_of_range(problem, Presolved(problem)) is None
     none = problem.with_weights(np.zeros(3))
-    assert "raise tol" in out_of_range(none, Presolved(none))
+    assert out_of_range(none, Presolved(none)) is None
 
 
 # -- units -----------------------------------------------------------------------------

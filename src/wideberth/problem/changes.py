@@ -463,8 +463,11 @@ def centre_columns(problem: Problem) -> Problem:
     return replace(problem, rows=rows, folded=fold)
 
 
-def out_of_range(problem: Problem, presolved: Presolved) -> str:
-    """Which quantity is too large or too small for a proof in float64; what to do."""
+def out_of_range(problem: Problem, presolved: Presolved) -> str | None:
+    """Which quantity is too large or too small for a proof in float64; what to do.
+
+    None where all are of usual size.
+    """
     norms, used, noise = problem.rows.norms(), problem.weights > 0, problem.noise
     weights = problem.weights[used]
     push = float((weights * norms[used] ** 2).max(initial=0.0))
@@ -491,7 +494,7 @@ def out_of_range(problem: Problem, presolved: Presolved) -> str:
     }
     factor, words = max((factor, words) for words, factor in causes.items())
     if factor * EPS < PROVABLE:  # of float64's digits it leaves those of a proof
-        return "raise tol, or scale the features of X"
+        return None
     return words
 
 
