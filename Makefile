@@ -65,6 +65,7 @@ statistics: $(VENV)/installed-test      ## attack populations, chances, probabil
 
 torture: $(VENV)/installed-test         ## a thousand numerically awful problems
 	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/torture.py
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/kinks.py
 
 SEED ?= 1
 COUNT ?= 100
