@@ -76,7 +76,7 @@ def test_prediction_and_spread_are_mean_and_variance_of_draws(model, data):
         about = 5 * total.std() / len(drawn) ** 0.5
         assert values[i] == pytest.approx(total.mean(), abs=about)
         expected = np.hypot(model.scatter_, total.std())
-        assert spreads[i] == pytest.approx(expected, rel=0.02)
+        assert spreads[i] == pytest.approx(expected, rel=0.1)
 
 
 def test_intervals_hold_what_they_say(model):

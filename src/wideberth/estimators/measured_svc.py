@@ -63,6 +63,7 @@ class MeasuredModel(StreamedMixin, BaseEstimator):
 
     _takes_gaps = True
     _measured: bool  # whether `fit` was given errors
+    verbose: int
 
     def _asked(self, X, X_err) -> tuple:
         """X as an array, and its errors, as the pipeline takes them."""
@@ -90,6 +91,10 @@ class MeasuredModel(StreamedMixin, BaseEstimator):
         names = None if names is None else list(names)
         variances, matrices = read_variances(X_err, X, names)
         return matrices if len(matrices) else np.sqrt(variances)
+
+    def _report(self, line: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {line}", flush=True)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -143,7 +148,8 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
     class_weight : dict or "balanced", default=None
         As for `RobustLinearSVC`.
     verbose : bool or int, default=0
-        Whether to print the progress of learning the population.
+        Whether to print the progress of learning the population, and of verdicts that
+        take longer than two seconds.
     random_state : int, RandomState instance or None, default=None
         For the starting point of a mixture with `n_components` > 1. Otherwise it
         affects the path of the solver, not the solution.
@@ -450,7 +456,7 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         X, X_err = self._asked(X, X_err)
         level = self.confidence if confidence is None else confidence
         names = getattr(self, "feature_names_in_", None)
-        return verdict(self._denoised, X, X_err, level, names)
+        return verdict(self._denoised, X, X_err, level, names, self._report)
 
     @property
     def _denoised(self) -> Denoised:

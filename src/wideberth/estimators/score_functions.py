@@ -7,42 +7,51 @@ s = γλ and a_j = √γ(x̂−c_j). Then with all sums over axes (theory §19.5
 
     E k_j = e_j := exp(−½Σlog(1+2s) − Σa_j²/(1+2s)) ,
     E ∇f  = −2√γ Σ_j v_je_j a_j/(1+2s) ,
-    Cov(k_j,k_l) = e_je_l (exp(κ − p_j − p_l + ⟨η_j,η_l⟩) − 1) ,
-        κ = ½Σlog(1 + 4s²/(1+4s)),  p_j = 4Σs²a_j²/((1+2s)(1+4s)),
-        η_j = 2√(s/(1+4s)) a_j ,
     Cov(f, x) = V E∇f ,
 
-the last one by Stein's lemma. For mixtures the laws of total variance and covariance
-add what is between the Gaussians.
+the last one by Stein's lemma. The variance of f and the chance that f < 0 come from
+smaller Gaussians, on which f is nearly a line: N(x̂,V) is nearly the mixture
 
-f is not Gaussian, and its mean and variance say little of the chance that f < 0. That
-is an integral along lines in the direction V E∇f: the sign of f at points of a line
-gives the share of the line that is below zero, and points of a low-discrepancy
-sequence say where lines run (line sampling; Koutsourelakis, Pradlwarter and Schuëller,
-Probabilistic Engineering Mechanics 19, 2004).
+    Σ_p w_p N(x̂ + Lz_p, h²V) ,    V = LL , h small.
+
+Each has its own E f and E∇f by the formulas above. The points z_p lie densely along
+LE∇f, where f falls most, and those of a low-discrepancy sequence across it. They are
+the same for all objects. For posteriors of several Gaussians the laws of total variance
+and covariance add what is between them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import ndtri, stdtr
+from scipy.special import ndtr, ndtri, stdtr
 from scipy.stats.qmc import Sobol
 
 from wideberth.estimators.curved import Curve
 from wideberth.measurement.population import Posterior
-from wideberth.problem.limits import CACHED_ENTRIES
+from wideberth.problem.limits import CACHED_ENTRIES, EPS
 
-#: Lines of each Gaussian (a choice: chances near 0.05 are then off by about 0.005).
-_LINES = 64
-#: Where points of a line begin, in standard deviations, and how far they are apart;
-#: beyond them, where a Gaussian has 10⁻⁹, the sign is that of the last point.
-_END, _STEP = 6.0, 0.5
-#: Kernels whose logarithm is less in the mean are 0: their squares are in float64.
-_LEAST_LOG = -300.0
+#: Smaller Gaussians for each Gaussian of a posterior, and half as many where only the
+#: variance is asked for. On 2 600 posteriors of 16 tables, simulated and measured,
+#: chances near 0.05 are off by 0.005 (root mean square), and nine in ten variances by
+#: less than 8 %.
+_PIECES = 64
+#: Standard deviations of the smaller Gaussians, in those of the Gaussian. With 0.3 and
+#: 0.4 chances are as good; variances are smaller by 1 % with 0.4.
+_WIDTH = 0.35
+_APART = math.sqrt(1 - _WIDTH**2)  # standard deviation of the points z_p
+#: Standard deviation of the points along the slope before they are weighted: some of
+#: them reach chances of 10⁻⁴ (flat from 1.3 to 1.8).
+_REACH = 1.5
+#: Probability that an object comes from a Gaussian, up to which f counts as a line
+#: under it: the chance is then off by less than that.
+_UNLIKELY = 1e-3
+#: Degrees of freedom of a Gaussian law.
+_GAUSSIAN = 1e6
 
 
 @dataclass(frozen=True)
@@ -64,16 +73,18 @@ class LinearFunction:
         assert found.uncertainty is not None
         return self._means(found), found.uncertainty.student(found, self.u)[0]
 
-    def chance_below_zero(self, found: Posterior) -> np.ndarray:
-        """Chance that f < 0, and half of that of f = 0."""
-        assert found.uncertainty is not None
-        student = found.uncertainty.student(found, self.u)
-        return chance_below_zero(found.responsibilities, self._means(found), *student)
-
     def covariance(self, found: Posterior) -> tuple[np.ndarray, np.ndarray]:
         """Cov(f, x) of shape (n, d), and the variance of f."""
         pull = found.covariance @ self.u
         return pull, np.maximum(pull @ self.u, 0.0)
+
+    def chance_and_covariance(self, found: Posterior) -> tuple:
+        """Chance that f < 0 and half of that of f = 0; Cov(f, x); the variance."""
+        assert found.uncertainty is not None
+        student = found.uncertainty.student(found, self.u)
+        chances = _student(self._means(found), *student)
+        chance = np.sum(found.responsibilities.T * chances, axis=0)
+        return chance, *self.covariance(found)
 
     def _means(self, found: Posterior) -> np.ndarray:
         return found.means @ self.u + self.shift
@@ -90,11 +101,10 @@ class KernelFunction:
     def kernels(self, found: Posterior) -> np.ndarray:
         """E k_j, of shape (n, m)."""
         total = np.zeros((len(found.mean), len(self.curve.landmarks)))
-        for share, (x, V) in zip(
-            found.responsibilities.T, _gaussians(found), strict=True
-        ):
-            for rows, axes in self._blocks(x, V):
-                total[rows] += share[rows, None] * np.exp(axes.logs)
+        for k, share in enumerate(found.responsibilities.T):
+            axes = _Axes.of(self.curve, found, k)
+            for rows in axes.blocks():
+                total[rows] += share[rows, None] * np.exp(axes.logs(rows)[1])
         return total
 
     def mean(self, found: Posterior) -> np.ndarray:
@@ -103,189 +113,174 @@ class KernelFunction:
 
     def moments(self, found: Posterior) -> tuple[np.ndarray, np.ndarray]:
         """As for a line; what is not known of the population widens all axes alike."""
-        parts = [self._moments(x, V) for x, V in _gaussians(found)]
-        means, slopes, variances = map(np.array, zip(*parts, strict=True))
-        scale = np.array([self._doubt(found, *part)[0] for part in enumerate(slopes)])
-        return means, scale * np.sqrt(variances)
-
-    def chance_below_zero(self, found: Posterior) -> np.ndarray:
-        """As for a line."""
-        total = np.zeros(len(found.mean))
-        for k, (x, V) in enumerate(_gaussians(found)):
-            slope = self._expected(x, V)[1]
-            chance = self._below_zero(x, V, slope, *self._doubt(found, k, slope))
-            total += found.responsibilities[:, k] * chance
-        return np.minimum(total, 1.0)
+        parts = [self._under(found, k, _PIECES // 2) for k in range(len(found.means))]
+        spreads = [part.wider * np.sqrt(part.variance) for part in parts]
+        return np.array([part.mean for part in parts]), np.array(spreads)
 
     def covariance(self, found: Posterior) -> tuple[np.ndarray, np.ndarray]:
         """As for a line."""
+        return self.chance_and_covariance(found, _PIECES // 2)[1:]
+
+    def chance_and_covariance(self, found: Posterior, pieces: int = _PIECES) -> tuple:
+        """As for a line."""
+        parts = [self._under(found, k, pieces) for k in range(len(found.means))]
         shares = found.responsibilities.T
-        parts = [(x, V, *self._moments(x, V)) for x, V in _gaussians(found)]
-        middle = sum(
-            share * mean
-            for share, (_, _, mean, _, _) in zip(shares, parts, strict=True)
-        )
-        pull, variance = np.zeros_like(found.mean), np.zeros(len(found.mean))
-        for share, (x, V, mean, slope, own) in zip(shares, parts, strict=True):
-            inner = np.einsum("nij,nj->ni", V, slope)
-            between = (mean - middle)[:, None] * (x - found.mean)
-            pull += share[:, None] * (inner + between)
-            variance += share * (own + (mean - middle) ** 2)
-        return pull, variance
+        given = [*zip(shares, found.means, parts, strict=True)]
+        middle = sum(share * part.mean for share, _, part in given)
+        pull = np.zeros_like(found.mean)
+        chance, variance = np.zeros((2, len(pull)))
+        for share, x, part in given:
+            off = part.mean - middle
+            pull += share[:, None] * (part.pull + off[:, None] * (x - found.mean))
+            variance += share * (part.variance + off**2)
+            chance += share * part.chance
+        return np.minimum(chance, 1.0), pull, variance
 
     # -- one Gaussian for each object --------------------------------------------------
 
-    def _expected(self, x: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """E f and E∇f."""
-        means, slopes = np.zeros(len(x)), np.zeros_like(x)
-        for rows, axes in self._blocks(x, V):
-            means[rows] = axes.weights(self.v).sum(axis=1) + self.shift
-            slopes[rows] = axes.slope(self.v)
-        return means, slopes
+    def _under(self, found: Posterior, k: int, pieces: int) -> _OfGaussian:
+        """What is known of f under Gaussian k of each object."""
+        axes = _Axes.of(self.curve, found, k)
+        mean, slope = np.empty(len(axes.x)), np.empty_like(axes.x)
+        for rows in axes.blocks():
+            apart, logs = axes.logs(rows)
+            weights = self.v * np.exp(logs)
+            mean[rows] = weights.sum(axis=1) + self.shift
+            slope[rows] = -2 * (weights[:, None] @ apart)[:, 0]
+        slope /= 1 + 2 * axes.sizes
+        fall = np.sqrt(axes.sizes) * slope  # LE∇f
+        length = np.linalg.norm(fall, axis=1)
+        pull = axes.as_features(np.sqrt(axes.sizes / self.curve.gamma) * fall)
+        slope = np.sqrt(self.curve.gamma) * axes.as_features(slope)
+        wider, degrees = _doubt(found, k, slope, length)
+        # As for a line, where f is one or the object hardly comes from this Gaussian.
+        variance, chance = length**2, _student(mean, wider * length, degrees)
+        bent = (found.responsibilities[:, k] > _UNLIKELY) & (axes.sizes[:, -1] > EPS)
+        for rows in axes.blocks(np.flatnonzero(bent), pieces):
+            given = fall[rows], wider[rows], degrees[rows]
+            variance[rows], chance[rows] = self._in_pieces(axes, rows, *given, pieces)
+        return _OfGaussian(mean, pull, variance, chance, wider)
 
-    def _moments(self, x, V) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """E f, E∇f and the variance of f."""
-        means, slopes = self._expected(x, V)
-        variances = np.zeros(len(x))
-        for rows, axes in self._blocks(x, V):
-            variances[rows] = axes.variances(self.v)
-        # Rounding may have lowered it below that of its linear part (Cacoullos 1982).
-        linear = np.einsum("ni,nij,nj->n", slopes, V, slopes)
-        return means, slopes, np.maximum(variances, linear)
+    def _in_pieces(self, axes: _Axes, rows, fall, wider, degrees, pieces: int) -> tuple:
+        """The variance of f, and the chance that f < 0, of some objects.
 
-    def _doubt(self, found: Posterior, k: int, slope) -> tuple[np.ndarray, np.ndarray]:
-        """By what the population widens Gaussian k along the slope, and its degrees."""
-        assert found.uncertainty is not None
-        scales, degrees = found.uncertainty.student(found, slope)
-        own = np.einsum("ni,nij,nj->n", slope, found.covariances[k], slope)
+        What is not known of the population widens the Gaussian along the slope, to
+        Student's law.
+        """
+        across, t = _points(fall.shape[1], pieces)
+        length = np.linalg.norm(fall, axis=1, keepdims=True)
+        last = axes.vectors[rows, -1]  # the last feature, where f has no slope
+        way = np.divide(fall, length, out=last, where=length > 0)[:, None]
+        along = np.sqrt(wider**2 - _WIDTH**2)[:, None] * t
+        across = across @ axes.vectors[rows]
+        across -= (across @ way.transpose(0, 2, 1)) * way
+        root = np.sqrt(axes.sizes[rows])[:, None]
+        moves = root * (_APART * across + along[..., None] * way)
+        values, falls = self._at(axes, rows, moves)
+        falls *= root
         with np.errstate(divide="ignore", invalid="ignore"):
-            wider = np.where(own > 0, scales[k] / np.sqrt(own), 1.0)
-        return wider, degrees[k]
+            ratios = values / (_WIDTH * np.linalg.norm(falls, axis=2))
+            below = ndtr(np.where(values == 0, 0.0, -ratios))
+        degrees = degrees[:, None]
+        density = -0.5 * (degrees + 1) * np.log1p(t**2 / degrees)
+        chance = (_weights(t, density) * below).sum(axis=1)
+        weights = _weights(t, -0.5 * (along / _APART) ** 2)
+        middle = (weights * values).sum(axis=1, keepdims=True)
+        # The variance of a line is known; the pieces say what f has beyond it.
+        rest = (values - middle - along * length) ** 2
+        rest += _WIDTH**2 * np.square(falls - fall[:, None]).sum(axis=2)
+        return length[:, 0] ** 2 + (weights * rest).sum(axis=1), chance
 
-    def _below_zero(self, x, V, slope, wider, degrees) -> np.ndarray:
-        """The chance that f < 0 where a factor `wider` of Student's law widens V."""
-        points, offsets = _lines(x.shape[1])
-        steps = np.arange(-_END, _END, _STEP) + _STEP * offsets[:, None]
-        chances = np.zeros(len(x))
-        for rows, axes in self._blocks(x, V, len(points) * steps.shape[1]):
-            values = axes.along_lines(self.v, slope[rows], wider[rows], points, steps)
-            share = _share_below(values + self.shift, steps, degrees[rows])
-            chances[rows] = share.mean(axis=1)
-        return chances
+    def _at(self, axes: _Axes, rows, moves) -> tuple[np.ndarray, np.ndarray]:
+        """E f and E∇f under N(x̂ + move, h²V), (n, p) and (n, p, d).
 
-    def _blocks(self, x, V, lines: int = 1) -> Iterator[tuple[slice, _Axes]]:
-        """Parts of the rows whose arrays fit into memory together."""
-        m, d = self.curve.landmarks.shape
-        size = max(CACHED_ENTRIES // (m * max(d, lines)), 1)
-        for rows in (slice(k, k + size) for k in range(0, len(x), size)):
-            yield rows, _Axes.of(self.curve, x[rows], V[rows])
+        With W = 1 + 2h²s one product has the logarithms of all kernels,
+        log e_j − 2⟨move/W, a_j⟩ − ⟨move/W, move⟩, and another all sums over them.
+        """
+        apart, logs = axes.logs(rows, _WIDTH)
+        wide = 1 + 2 * _WIDTH**2 * axes.sizes[rows][:, None]
+        square = np.sum(moves / wide * moves, axis=2, keepdims=True)
+        pieces = np.concatenate((-2 * moves / wide, -square, np.ones_like(square)), 2)
+        one = np.ones((*logs.shape, 1))
+        landmarks = np.concatenate((apart, one, logs[..., None]), 2)
+        kernels = pieces @ landmarks.transpose(0, 2, 1)
+        np.exp(kernels, out=kernels)
+        sums = kernels @ (self.v[:, None] * landmarks[..., :-1])
+        total = sums[..., -1:]
+        return total[..., 0] + self.shift, -2 * (sums[..., :-1] + total * moves) / wide
+
+
+@dataclass(frozen=True)
+class _OfGaussian:
+    """What is known of f under one Gaussian for each object."""
+
+    mean: np.ndarray
+    pull: np.ndarray  # Cov(f, x)
+    variance: np.ndarray
+    chance: np.ndarray  # that f < 0
+    wider: np.ndarray  # by what the population widens the Gaussian
 
 
 @dataclass(frozen=True)
 class _Axes:
     """Gaussians N(x̂,V) in the axes of their covariances, in units of 1/√γ."""
 
-    root_gamma: float
+    curve: Curve
+    x: np.ndarray
     vectors: np.ndarray  # Q of V = QλQᵀ, (n, d, d)
-    sizes: np.ndarray  # s, (n, 1, d)
-    apart: np.ndarray  # a_j, (n, m, d)
+    sizes: np.ndarray  # s, ascending, (n, d)
 
     @classmethod
-    def of(cls, curve: Curve, x, V) -> _Axes:
-        lengths, vectors = np.linalg.eigh(curve.gamma * V)
-        root = np.sqrt(curve.gamma)
-        apart = (root * (x[:, None] - curve.landmarks)) @ vectors
-        return cls(root, vectors, np.maximum(lengths, 0.0)[:, None], apart)
+    def of(cls, curve: Curve, found: Posterior, k: int) -> _Axes:
+        sizes, vectors = np.linalg.eigh(curve.gamma * found.covariances[k])
+        return cls(curve, found.means[k], vectors, np.maximum(sizes, 0.0))
 
-    @property
-    def logs(self) -> np.ndarray:
-        """log e_j, (n, m)."""
-        wide = 1 + 2 * self.sizes
-        return -0.5 * np.log(wide).sum(axis=2) - (self.apart**2 / wide).sum(axis=2)
+    def blocks(self, rows=None, points: int = 1) -> Iterator[np.ndarray]:
+        """Parts of the rows whose kernels at so many points fit into memory."""
+        m, d = self.curve.landmarks.shape
+        rows = np.arange(len(self.x)) if rows is None else rows
+        size = max(CACHED_ENTRIES // (m * max(d, points)), 1)
+        for k in range(0, len(rows), size):
+            yield rows[k : k + size]
 
-    def weights(self, v) -> np.ndarray:
-        """v_je_j, (n, m)."""
-        return v * np.exp(self.logs)
+    def logs(self, rows, width: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+        """a_j, and log E k_j under N(x̂, width²V)."""
+        apart = np.sqrt(self.curve.gamma) * (self.x[rows, None] - self.curve.landmarks)
+        apart = apart @ self.vectors[rows]
+        wide = 1 + 2 * width**2 * self.sizes[rows]
+        logs = -(apart**2 @ (1 / wide)[..., None])[..., 0]
+        return apart, logs - 0.5 * np.log(wide).sum(axis=1, keepdims=True)
 
-    def slope(self, v) -> np.ndarray:
-        """E∇f, (n, d)."""
-        inner = (self.weights(v)[:, None] @ self.apart)[:, 0] / (
-            1 + 2 * self.sizes[:, 0]
-        )
-        return -2 * self.root_gamma * np.einsum("nij,nj->ni", self.vectors, inner)
-
-    def variances(self, v) -> np.ndarray:
-        """The variances of f, (n,)."""
-        s, logs = self.sizes, self.logs
-        # E k_jk_l ≤ e_j, so what is left out is 0 too, and exponents of the rest are
-        # at most −log e_j, but for rounding.
-        weights = np.where(logs > _LEAST_LOG, v * np.exp(logs), 0.0)
-        share = 4 * s / (1 + 4 * s)
-        constants = 0.5 * np.log1p(s * share).sum(axis=2)
-        powers = (share * s / (1 + 2 * s) * self.apart**2).sum(axis=2)
-        crossed = np.sqrt(share) * self.apart
-        found = np.zeros(len(s))
-        for i in np.flatnonzero(s.any(axis=(1, 2))):
-            kept = np.flatnonzero(weights[i])
-            u, p, eta = weights[i, kept], powers[i, kept], crossed[i, kept]
-            excess = eta @ eta.T
-            excess += constants[i] - p
-            excess -= p[:, None]
-            np.minimum(excess, -_LEAST_LOG, out=excess)
-            found[i] = u @ np.expm1(excess, out=excess) @ u
-        return found
-
-    def along_lines(self, v, slope, wider, points, steps) -> np.ndarray:
-        """Σ v_jk(x,c_j) at the steps of lines, (n, lines, steps)."""
-        sizes = wider[:, None] * np.sqrt(self.sizes[:, 0])
-        way = sizes * np.einsum("nij,ni->nj", self.vectors, slope)
-        length = np.linalg.norm(way, axis=1, keepdims=True)
-        last = np.eye(way.shape[1])[-1]  # the longest axis, where f has no slope
-        with np.errstate(divide="ignore", invalid="ignore"):
-            way = np.where(length > 0, way / length, last)
-        beside = points - (points @ way[..., None]) * way[:, None]
-        start, way = sizes[:, None] * beside, sizes * way
-        # ‖a_j + start + t·way‖², of shape (n, lines, m) without and with t
-        crossed = self.apart.transpose(0, 2, 1)
-        square = np.square(self.apart).sum(axis=2)[:, None] + 2 * start @ crossed
-        square += np.square(start).sum(axis=2)[..., None]
-        slant = (way[:, None] @ crossed) + (start @ way[..., None])
-        t = steps[None, :, :, None]
-        exponents = 2 * t * slant[:, :, None] + square[:, :, None]
-        exponents += t**2 * np.square(way).sum(axis=1)[:, None, None, None]
-        return np.exp(-exponents) @ v
+    def as_features(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors along these axes as vectors of features."""
+        return (self.vectors @ vectors[..., None])[..., 0]
 
 
-def chance_below_zero(shares, values, scales, degrees) -> np.ndarray:
-    """Σ_c γ_c T(−f_c/s_c), T of Student; without a scale 0, ½ or 1 by the sign of f."""
+def _doubt(found: Posterior, k: int, slope, length) -> tuple[np.ndarray, np.ndarray]:
+    """By what the population widens Gaussian k along the slope, and its degrees."""
+    one = np.ones(len(slope))
+    if found.uncertainty is None:
+        return one, np.full(len(slope), _GAUSSIAN)
+    scales, degrees = found.uncertainty.student(found, slope)
+    wider = np.divide(scales[k], length, out=one, where=length > 0)
+    return np.maximum(wider, 1.0), degrees[k]
+
+
+def _student(values, scales, degrees) -> np.ndarray:
+    """T(−f/s), T of Student; without a scale 0, ½ or 1 by the sign of f."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(values == 0, 0.0, values / scales)
-    return np.sum(shares.T * stdtr(degrees, -ratios), axis=0)
-
-
-def _gaussians(found: Posterior) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    return zip(found.means, found.covariances, strict=True)
+        return stdtr(degrees, np.where(values == 0, 0.0, -values / scales))
 
 
 @cache
-def _lines(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gaussian points that lines run through, and where their steps begin, in steps."""
-    drawn = Sobol(d + 1, rng=np.random.default_rng(0)).random(_LINES)
-    return ndtri(drawn[:, :d]), drawn[:, d]
+def _points(d: int, pieces: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gaussian points, and lengths along the slope."""
+    across = ndtri(Sobol(d, rng=np.random.default_rng(0)).random(pieces))
+    return across, _REACH * ndtri((np.arange(pieces) + 0.5) / pieces)
 
 
-def _share_below(values: np.ndarray, steps: np.ndarray, degrees) -> np.ndarray:
-    """The mass of each line where f < 0, linear between its steps; (n, lines)."""
-    below = values < 0
-    mass = stdtr(degrees[:, None, None], steps)
-    found = np.where(below[..., 0], mass[..., 0], 0.0)
-    found += np.where(below[..., -1], 1 - mass[..., -1], 0.0)
-    found += np.where(below[..., :-1] & below[..., 1:], np.diff(mass), 0.0).sum(axis=-1)
-    n, line, k = np.nonzero(below[..., :-1] != below[..., 1:])
-    ends = np.abs(values[n, line, k]), np.abs(values[n, line, k + 1])
-    root = steps[line, k] + _STEP * ends[0] / (ends[0] + ends[1])
-    at_root = stdtr(degrees[n], root)
-    falls = below[n, line, k + 1]
-    part = np.where(falls, mass[n, line, k + 1] - at_root, at_root - mass[n, line, k])
-    np.add.at(found, (n, line), part)
-    return found
+def _weights(t: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """Weights of pieces at the lengths t, by the logarithm of a density there."""
+    logs = logs + 0.5 * (t / _REACH) ** 2
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)

@@ -18,6 +18,7 @@ by Cov(f, x_j)²/V_jj at least, which for a line is the same.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,9 @@ import numpy as np
 from wideberth.certify import every_class
 from wideberth.measurement.radius import check_confidence
 from wideberth.noise.sums import ratio
+
+#: Seconds between lines of progress.
+_PAUSE = 2.0
 
 
 @dataclass(frozen=True)
@@ -70,13 +74,20 @@ class Verdict:
         return len(self.label)
 
 
-def verdict(denoised, X, X_err, confidence, names=None) -> Verdict:
+def verdict(denoised, X, X_err, confidence, names=None, report=None) -> Verdict:
     """Verdicts of a fitted pipeline in its parts (`denoised.py`).
 
-    `names` are those of the raw features, where they have any.
+    `names` are those of the raw features, where they have any. `report` is called with
+    a line every two seconds.
     """
     check_confidence(confidence)
-    parts = [_block(denoised, found) for found in denoised.posteriors(X, X_err)]
+    parts, done, said = [], 0, time.perf_counter()
+    for found in denoised.posteriors(X, X_err):
+        parts.append(_block(denoised, found))
+        done += len(found.mean)
+        if report is not None and time.perf_counter() > said + _PAUSE:
+            said = time.perf_counter()
+            report(f"verdicts of {done} of {len(X)} rows")
     winner, rival, margin, spread, chance, cell, share = map(
         np.concatenate, zip(*parts, strict=True)
     )
@@ -102,27 +113,24 @@ def _block(denoised, found) -> tuple:
     scores = denoised.class_scores(found.mean)
     rows, winner = np.arange(len(scores)), scores.argmax(axis=1)
     chances, lead = np.zeros_like(scores), scores[rows, winner][:, None] - scores
-    cell, share, variance = (
-        np.zeros(len(scores), dtype=t) for t in (int, float, float)
+    variances, pulls = (
+        np.zeros_like(scores),
+        np.zeros((*scores.shape, found.mean.shape[1])),
     )
-
-    def ahead(p: int, k: int):
-        return denoised.function(coef[p] - coef[k], shifts[p] - shifts[k])
-
     for p in np.unique(winner).tolist():
         own = np.flatnonzero(winner == p)
         part = found.take(own)
         for k in range(len(coef)):
             if k != p:
-                chances[own, k] = ahead(p, k).chance_below_zero(part)
+                ahead = denoised.function(coef[p] - coef[k], shifts[p] - shifts[k])
+                chances[own, k], pulls[own, k], variances[own, k] = (
+                    ahead.chance_and_covariance(part)
+                )
     chances[rows, winner] = -1.0  # never its own rival, of two that are equal neither
     rival = np.lexsort((lead, -chances), axis=1)[:, 0]
     chances[rows, winner] = 0.0
-    for p, k in np.unique(np.column_stack((winner, rival)), axis=0).tolist():
-        own = np.flatnonzero((winner == p) & (rival == k))
-        part = found.take(own)
-        pull, variance[own] = ahead(p, k).covariance(part)
-        cell[own], share[own] = cell_to_measure(part.covariance, pull, variance[own])
+    variance = variances[rows, rival]
+    cell, share = cell_to_measure(found.covariance, pulls[rows, rival], variance)
     margin, chance = lead[rows, rival], np.minimum(chances.sum(axis=1), 1.0)
     return winner, rival, margin, np.sqrt(variance), chance, cell, share
 
