@@ -15,7 +15,8 @@ of the rows, e_i the error of t_i.
 A curve is f(x) = Σ v_jk(x,c_j) + b with the RBF kernel (`curved.py`) in place of the
 line. E[t | measured] = E f is linear in v and b, with the means E k(x,c_j) under the
 posterior of the row as features. So it is trained as the line is, on these in place of
-x̂, with the variance of f in place of wᵀVw (`score_functions.py`).
+x̂, with the variance of f in place of wᵀVw (`score_functions.py`). A curve may pass
+through the rows it is trained on, so σ comes from residuals of held-out rows.
 
 Standard errors come from the influence of each row. With P_i = (Σ + E_i)⁻¹ and
 g_i = P_i(x_i − μ), filled up with zeros, row i moves an estimate θ(μ, Σ) with the
@@ -40,8 +41,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import bisect
-from scipy.special import ndtri
+from scipy.stats import rankdata
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
@@ -94,20 +94,31 @@ _MAX_ITER = 1000
 #: about 1/(100 n) of their size, far less than their standard errors.
 _C = 100.0
 #: C of a curve is the best of these, in units of `target_scale`, by absolute error in
-#: three folds (a choice).
+#: folds (a choice).
 _CURVED_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 #: Landmarks of a curve. On 1 500 galaxies 512 of them make the error smaller by 1 %,
 #: and the fit takes twice as long.
 _LANDMARKS = 256
-#: Most rows to choose C from, a bound on time: on galaxies and on simulated tables of
-#: 7 000 rows the choice is that from 5 000.
+#: Most rows to choose C and estimate the scatter from, a bound on time: on galaxies and
+#: on simulated tables of 7 000 rows the choice is that from 5 000.
 _CHOICE_ROWS = 2_000
+#: Folds of the rows that C and the scatter of a curve are estimated on (a choice).
+_FOLDS = 3
 #: Fewest rows to choose C from; with fewer it is 1 (a choice).
 _FEWEST = 10
 #: Solutions of the absolute loss, each with the spreads of the one before.
 _ROUNDS = 3
 #: Errors of y whose squares are within the range of float64.
 _SQUARED = 1e-150, 1e150
+#: Degrees of freedom of Student's distribution by which a scatter is estimated (a
+#: choice): of 100 targets a wild one then counts as 9 others at most.
+_FREEDOM = 8.0
+#: Squared scale of that distribution at which Gaussian residuals of variance 1 have
+#: the score 0: E 9z²/(8c + z²) = 1, by quadrature.
+_STUDENT_SCALE = 0.8116069889
+#: Steps of each grid of scatters, and grids, each within the one before: the last has
+#: steps of less than 1 % (64 steps from 10⁻⁶ to 1, then two ranges of a likelihood).
+_SCATTERS, _GRIDS = 64, 3
 #: Standard errors by which tails must be heavier than Gaussian ones, as for a misfit of
 #: the population: chance warns once in 10⁴.
 _CLEAR = 4.0
@@ -153,16 +164,18 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
     intercept_ : float
     scatter_ : float
         Standard deviation σ of the true target about the line or curve, errors
-        excluded. With the absolute loss it is 1.48 times the median absolute deviation.
-        At least a thousandth of the standard deviation of y.
+        excluded. That of a curve is estimated from held-out rows, so it contains the
+        error of the curve. Estimates for the absolute loss limit the influence of
+        single targets. At least a thousandth of the standard deviation of y.
     coef_std_ : array of shape (n_features,)
         Standard errors of the slopes, valid without Gaussian assumptions on features
         and scatter. NaN with more than 60 features, or with as many columns as rows.
     gamma_ : float
         γ of the kernel; only with a kernel.
     interval_scores_ : array
-        Absolute residual divided by spread, for rows left out, in ascending order; None
-        without `cv`.
+        Absolute residuals of held-out rows in ascending order, each divided by the
+        standard deviation of the measured target about the prediction; None without
+        `cv`.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
@@ -279,7 +292,9 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
             self.coef_std_ = line.coef_std(data)
         else:
             self.gamma_ = line.curve.gamma
-        self.interval_scores_ = self._scores(data)
+        self.interval_scores_ = self._calibrated(data)
+        if line.curve is not None:
+            self.scatter_ = float(line.unit * self._line.scatter)
         return self
 
     @per_row
@@ -298,6 +313,8 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
             Whether to return the standard deviation of the true target about the
             prediction, too: √(σ² + wᵀVw), V the posterior covariance of the object's
             true features; for a curve f, √(σ² + Var f) under the object's posterior.
+            Here σ is estimated from residuals of held-out rows, so it contains the
+            error of the model. With `cv=None` it is `scatter_`.
 
         Returns
         -------
@@ -310,9 +327,12 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
     def predict_interval(self, X, X_err=None, coverage=0.9) -> np.ndarray:
         """Return intervals that contain the true target with the stated probability.
 
-        The prediction ± q spreads, where q is the ⌈(n + 1)·coverage⌉-th smallest of the
-        n `interval_scores_`: fold conformal prediction. The scatter need not be
-        Gaussian. New objects must come from the same distribution as the training data.
+        The prediction ± q spreads, the standard deviations of `predict`. q is the
+        ⌈(n + 1)·coverage⌉-th smallest of the n `interval_scores_`: fold conformal
+        prediction. New objects must come from the same distribution as the training
+        data. If the model was trained without `y_err`, the scatter may have any
+        distribution. With `y_err`, only measured targets are known; q is then right for
+        true targets if their scatter is Gaussian, and nearly right if it is not.
 
         Parameters
         ----------
@@ -405,33 +425,35 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
             X, *read_variances(0.0 if X_err is None else X_err, X, names)
         )
 
-    def _scores(self, data: Targets) -> np.ndarray | None:
-        """|residual| ÷ spread of rows that were left out, in ascending order."""
-        cv, n = self.cv, len(data.y)
+    def _calibrated(self, data: Targets) -> np.ndarray | None:
+        """Scores of held-out rows in ascending order; the line gets their scatter."""
+        cv, line = self.cv, self._line
         if cv is None:
             return None
         if isinstance(cv, Integral):
-            cv = KFold(min(int(cv), n), shuffle=True, random_state=0)
+            cv = KFold(min(int(cv), len(data.y)), shuffle=True, random_state=0)
 
-        def held_out(fold: Split) -> np.ndarray:
-            line = self._fitted(data.take(fold.train))
-            rest = data.take(fold.test)
-            values, spreads = line.predict(rest.part)
-            sizes = np.abs(rest.y - values)
-            spreads = np.hypot(spreads, rest.errors)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return np.where(sizes > 0, sizes / spreads, 0.0)
+        def held_out(fold: Split) -> tuple[np.ndarray, np.ndarray]:
+            other = self._fitted(data.take(fold.train))
+            residuals, variances = other.residuals(data.take(fold.test))
+            units = other.unit / line.unit
+            return units * residuals, units**2 * variances
 
         splits = check_cv(cv).split(data.part.values, data.y)
-        return np.sort(np.concatenate(run_folds(held_out, splits)))
+        parts = run_folds(held_out, splits)
+        residuals, variances = map(np.concatenate, zip(*parts, strict=True))
+        scatter = _scatter(residuals, variances)
+        self._line = replace(line, scatter=scatter)
+        sizes, spreads = np.abs(residuals), np.sqrt(scatter**2 + variances)
+        return np.sort(np.divide(sizes, spreads, np.zeros(len(sizes)), where=sizes > 0))
 
     def _quantile(self, coverage: float) -> float:
         """q of the intervals."""
         scores = self.interval_scores_
         if scores is None:
             raise ValueError(
-                "predict_interval needs rows that were left out in training, and "
-                "cv=None leaves out none. Set cv=5 and fit again."
+                "predict_interval needs held-out rows, and with cv=None there are "
+                "none. Set cv=5 and fit again."
             )
         if not (isinstance(coverage, float | np.floating) and 0 < coverage < 1):
             raise ValueError(
@@ -441,8 +463,8 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         if place > len(scores):
             most = len(scores) / (len(scores) + 1)
             raise ValueError(
-                f"coverage={coverage} cannot be held with {len(scores)} rows that were "
-                f"left out; give at most {math.floor(most * 1e4) / 1e4}, or train on "
+                f"coverage={coverage} cannot be held with {len(scores)} held-out rows; "
+                f"give at most {math.floor(most * 1e4) / 1e4}, or train on "
                 "more rows."
             )
         return float(scores[place - 1])
@@ -588,11 +610,11 @@ class MeasuredLine:
             line = replace(line, coef=found.w @ matrix, intercept=float(found.b))
             parts = [line.function.covariance(p)[1] for p in known]
             variances = errors + np.concatenate(parts)
-            residuals = y - features @ found.w - found.b
-            scatter = _scatter(residuals, variances)
+            rows, residuals = np.arange(len(y)), y - features @ found.w - found.b
+            if gamma is not None:
+                rows, residuals = _held_out(features, y, C, weight)
+            scatter = _scatter(residuals, variances[rows])
             spreads = np.sqrt(np.maximum(scatter**2 + variances, FLOOR))
-        # As for Gaussians, whose covariances are held above the floor.
-        scatter = max(scatter, math.sqrt(FLOOR)) if y.any() else 0.0
         return replace(line, scatter=scatter)
 
     # -- standard errors ---------------------------------------------------------------
@@ -732,21 +754,37 @@ def _curve(means: np.ndarray, gamma) -> Curve:
 
 
 def _chosen_C(features: np.ndarray, y: np.ndarray) -> float:
-    """C of the least absolute error on rows left out."""
+    """C of the least absolute error on held-out rows."""
     rows = _drawn(len(y))[:_CHOICE_ROWS]
     features, y = features[rows], y[rows]
     if len(y) < _FEWEST or np.all(y == y[0]):
         return 1.0
     search = RobustLinearRegressorCV(
-        Cs=_CURVED_C, radii=(0.0,), cv=3, tol=1e-2, solver_options={"refit": False}
+        Cs=_CURVED_C, radii=(0.0,), cv=_FOLDS, tol=1e-2, solver_options={"refit": False}
     )
     with quietly():
         search.fit(features, y)
     return float(search.C_ * target_scale(y, np.ones(len(y))))
 
 
+def _held_out(
+    features: np.ndarray, y: np.ndarray, C: float, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Some rows, and their residuals about curves that were trained without them."""
+    rows = _drawn(len(y))[:_CHOICE_ROWS]
+    residuals = np.empty(len(rows))
+    for train, test in KFold(min(_FOLDS, len(rows))).split(rows):
+        known, new = rows[train], rows[test]
+        found = solve(
+            features[known], y[known], C=C, sample_weight=weight[known],
+            loss="quantile", quiet=True,
+        )  # fmt: skip
+        residuals[test] = y[new] - features[new] @ found.w - found.b
+    return rows, residuals
+
+
 def _drawn(n: int) -> np.ndarray:
-    """Rows that a curve is chosen from, in a random order, always the same."""
+    """Rows that a curve is estimated from, in a random order, always the same."""
     return np.random.default_rng(0).permutation(n)[:MOST_ROWS]
 
 
@@ -778,8 +816,14 @@ def _remarks(line: MeasuredLine, data: Targets, names) -> Iterator[str]:
         )
     elif line.loss == "gaussian" and line.varies[-1]:
         yield from _heavy_tails(residuals, np.sqrt(line.scatter**2 + variances))
-    if not far and not features:
-        yield from _misfit(line, part, names)
+    if far or features:
+        return
+    depending = _depending_errors(line, part)
+    shift = _shift(line, data, names, depending) if depending else ""
+    if shift:
+        yield shift
+    else:
+        yield from _misfit(line, part, names, bool(depending))
 
 
 def _too_large_errors(line: MeasuredLine, part: Measurements, names, slopes) -> str:
@@ -819,8 +863,70 @@ def _heavy_tails(residuals: np.ndarray, spreads: np.ndarray) -> Iterator[str]:
     )
 
 
-def _misfit(line: MeasuredLine, part: Measurements, names) -> Iterator[str]:
-    """Whether one Gaussian fits the features, where cells are uncertain or missing."""
+def _depending_errors(line: MeasuredLine, part: Measurements) -> list[int]:
+    """Columns whose values differ with their errors by more than these explain.
+
+    If errors do not depend on true values, z = (x − μ)/√(Σ + e²) has the mean 0 and the
+    variance 1 at every e, whatever the distribution of the true values is. So neither z
+    nor z² has a trend with the rank of e.
+    """
+    mean, spread = line.population.means[0], line.population.covariances[0]
+    columns = []
+    for k, j in enumerate(np.flatnonzero(line.varies[:-1])):
+        measured = ~np.isnan(part.values[:, j])
+        variances = part.variances[measured, j]
+        z = (part.values[measured, j] - mean[k]) / np.sqrt(variances + spread[k, k])
+        rank = rankdata(variances) - (len(z) + 1) / 2
+        terms = rank * np.array([z - z.mean(), z**2 - np.mean(z**2)])
+        trends, errors = np.abs(terms.sum(axis=1)), np.sqrt(np.sum(terms**2, axis=1))
+        if np.any(trends > _CLEAR * errors):
+            columns.append(int(j))
+    return columns
+
+
+def _shift(line: MeasuredLine, data: Targets, names, columns: list[int]) -> str:
+    """A sentence about a slope that changes with equal errors; empty if none does.
+
+    With the same error in every row, the root mean square, slopes are right also where
+    errors depend on true values: only the mean of their squares enters.
+    """
+    if line.curve is not None:
+        return ""
+    part = data.part
+    mean = np.nanmean(np.where(np.isnan(part.values), np.nan, part.variances), axis=0)
+    variances = np.broadcast_to(mean, part.values.shape).copy()
+    covariances = part.covariances.copy()
+    covariances[:] = covariances.mean(axis=0) if len(covariances) else 0.0
+    equal = Targets(
+        Measurements(part.values, variances, covariances), data.y, data.errors
+    )
+    other = MeasuredLine.fit(equal, line.loss, line.prior)
+    slopes, others = (each.unit * each.coef / each.scale for each in (line, other))
+    stds = line.coef_std(data), other.coef_std(equal)
+    off = np.abs(others - slopes) / np.maximum(np.hypot(*stds), np.finfo(float).tiny)
+    j = int(off.argmax())
+    if not off[j] > 1:
+        return ""
+    column = "column " if len(columns) == 1 else "columns "
+    shown = ", ".join(str(names[k]) for k in columns[:5])
+    more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+    return (
+        f"X_err of {column}{shown}{more} depends on the values: rows with large errors "
+        "differ from the others by more than their errors explain. This makes slopes "
+        "wrong. With the root mean square of X_err as the error of every row the slope "
+        f"of {names[j]} is {others[j]:.3g} ± {stds[1][j]:.2g} instead of "
+        f"{slopes[j]:.3g} ± {stds[0][j]:.2g}: give those errors, or take logarithms of "
+        "values whose errors grow in proportion to them."
+    )
+
+
+def _misfit(
+    line: MeasuredLine, part: Measurements, names, depending: bool
+) -> Iterator[str]:
+    """Whether one Gaussian fits the features, where cells are uncertain or missing.
+
+    `depending` says whether errors depend on values, as slopes then do on the fit.
+    """
     low, high = np.nanmin(part.values, axis=0), np.nanmax(part.values, axis=0)
     ends = (part.values == low) | (part.values == high)
     chosen = line.varies[:-1] & ~(part.exact & ends).all(axis=0)  # no categories
@@ -832,15 +938,15 @@ def _misfit(line: MeasuredLine, part: Measurements, names) -> Iterator[str]:
     places = {ROWS: ROWS} | dict(enumerate(np.flatnonzero(chosen).tolist()))
     columns = misfit(fitter, found.population, part, prior)
     columns = {what: [places[j] for j in js] for what, js in columns.items()}
-    lacking, shared = lacks(columns, names), "the share of targets in intervals"
+    lacking = lacks(columns, names)
     if lacking:
-        holds = f"Slopes and {shared} do not depend on that."
-        if line.curve:
-            holds = f"{shared.capitalize()} does not depend on it; predictions do."
-        elif line.loss == "absolute":
-            holds = f"{shared.capitalize()} does not depend on it; slopes do."
+        coverage = "the fraction of targets in intervals"
+        robust = f"Slopes and {coverage} do not depend on that."
+        if line.curve or line.loss == "absolute" or depending:
+            word = "predictions" if line.curve else "slopes"
+            robust = f"{coverage.capitalize()} does not depend on that; {word} do."
         yield (
-            f"One Gaussian does not fit the true features: {lacking}. {holds} "
+            f"One Gaussian does not fit the true features: {lacking}. {robust} "
             "Predictions may be better from several Gaussians: with "
             "f = TrueFeatures(2).fit(X, X_err=X_err), train another regressor on "
             "f.transform(X, X_err)."
@@ -866,17 +972,34 @@ def _efficiency(u: np.ndarray) -> float:
 
 
 def _scatter(residuals: np.ndarray, variances: np.ndarray) -> float:
-    """σ at which |r_i|/√(σ² + v_i) has the median of a Gaussian; 0 if none has."""
-    expected, sizes = ndtri(0.75), np.abs(residuals)
+    """σ of residuals that have the variances σ² + v_i: the root of the mean of σ².
 
-    def excess(sigma: float) -> float:
-        return float(np.median(sizes / np.sqrt(sigma**2 + variances))) - expected
-
-    largest = float(np.median(sizes)) / expected  # which it is without any variances
-    least = FLOOR * largest
-    if largest == 0 or excess(least) <= 0:
+    The mean is over the posterior of σ with a flat prior. So σ is larger where large
+    v_i leave it uncertain, as a prediction interval must be. Residuals have Student's
+    density, which limits the influence of wild ones, scaled to be right for Gaussians.
+    """
+    rows = _drawn(len(residuals))
+    squares, variances = residuals[rows] ** 2, variances[rows]
+    low, high = FLOOR, 1.0
+    unit = math.sqrt(squares.max())
+    if unit == 0:
         return 0.0
-    return float(bisect(excess, least, 1.01 * largest))
+    squares, variances = squares / unit**2, variances / unit**2
+    for _ in range(_GRIDS):
+        sigma = np.geomspace(low, high, _SCATTERS)
+        total = sigma[:, None] ** 2 + variances
+        ratio = squares / (_FREEDOM * _STUDENT_SCALE * total)
+        # Points of the grid are equally far from each other in log σ: dσ = σ dlog σ.
+        logs = np.log(sigma) - 0.5 * np.sum(
+            np.log(total) + (_FREEDOM + 1) * np.log1p(ratio), axis=1
+        )
+        posterior = np.exp(logs - logs.max())
+        likely = np.flatnonzero(posterior > FLOOR**2)  # beyond, below rounding
+        low = sigma[max(likely[0] - 1, 0)]
+        high = sigma[min(likely[-1] + 1, _SCATTERS - 1)]
+    mean = np.average(sigma**2, weights=posterior)
+    # As for Gaussians, whose covariances are held above the floor.
+    return max(unit * math.sqrt(mean), math.sqrt(FLOOR))
 
 
 def _density_at_zero(u: np.ndarray) -> float:
