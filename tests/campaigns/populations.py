@@ -15,8 +15,11 @@
   unit of the answer.
 * Slopes: how often the true ones are within 90 % intervals by `coef_std_`, and how often
   targets are within those of `predict_interval`.
-* Remarks: wild values, heavy tails of the scatter and errors that are too large are
-  warned of, Gaussians are not.
+* Intervals: how often true targets are within 90 % intervals of lines and curves, over
+  all objects and in thirds by their spread, with exact targets and with errors of up to
+  two and seven times their scatter; and within ±1.645 standard deviations.
+* Remarks: wild values, heavy tails of the scatter, errors that are too large and errors
+  that grow with the value are warned of, Gaussians are not.
 
 Chances and probabilities are compared in cells: a number of rows and features, a range of
 what was stated. A cell counts if it holds 400 events. Chances must come true within a
@@ -46,6 +49,20 @@ from wideberth.measurement.population import Measurements, Population, posterior
 #: Observed over stated, in cells of at least so many events.
 LEAST, MOST, EVENTS = 0.67, 1.5, 400
 _KINDS = ("duplicates", "correlated", "plain", "tails", "few", "orders", "categories")
+#: Bounds of the fractions in 90 % intervals over all objects, in each third of them by
+#: spread, and within ±1.645 standard deviations.
+_COVERED = np.array([[0.88, 0.93], *[[0.84, 0.95]] * 3, [0.85, 0.95]])
+#: What lines are fitted to, and words of the warning.
+_REMARKS = {
+    "plain": "",
+    "tails": "heavy tails",
+    "wild y": "Look at row",
+    "wild x": "turns the line",
+    "y_err": "y scatters less",
+    "X_err": "scatter less than X_err",
+    "grows": "depends on the values",
+    "grows as measured": "depends on the values",
+}
 _RANGES = np.array([0.0, 0.01, 0.05, 0.2, 1.01])
 
 
@@ -358,14 +375,45 @@ def slopes(cell: tuple[int, int, str], seed: int) -> np.ndarray:
     return np.array([d, off.sum(), len(y), np.sum((low <= y) & (y <= high))])
 
 
+def intervals(cell: tuple[str, int, int, float], seed: int) -> np.ndarray:
+    """Fractions of true targets in intervals: all, in thirds, within ±1.645 std."""
+    kernel, n, d, y_err = cell
+    rng = np.random.default_rng([19, seed, n, d])
+    true = rng.normal(size=(n + 1000, d))
+    E = rng.uniform(0.05, 0.6, size=true.shape)
+    X = true + E * rng.normal(size=true.shape)
+    if kernel == "linear":
+        middle = true @ np.array([1, -0.5, 0.3, 0, 0.2])[:d]
+    else:
+        middle = np.sin(2 * true[:, 0]) + 0.5 * true[:, 1] ** 2
+    t = middle + 0.3 * rng.normal(size=len(true))
+    errors = rng.uniform(0.05, max(y_err, 0.05), size=n) * (y_err > 0)
+    y = t[:n] + errors * rng.normal(size=n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MeasuredRegressor(kernel=kernel)
+        model.fit(X[:n], y, X_err=E[:n], y_err=errors)
+    X, E, t = X[n:], E[n:], t[n:]
+    values, std = model.predict(X, E, return_std=True)
+    low, high = model.predict_interval(X, E).T
+    inside = (low <= t) & (t <= high)
+    thirds = np.array_split(np.argsort(std), 3)
+    within = np.mean(np.abs(values - t) <= 1.645 * std)
+    return np.array([inside.mean(), *(inside[k].mean() for k in thirds), within])
+
+
 def remarks(seed: int) -> Counter:
     """Whether a line is warned of that does not fit, and only such a one."""
     rng = np.random.default_rng([18, seed])
     n, d = 500, int(rng.integers(1, 6))
-    kind = ["plain", "tails", "wild y", "wild x", "y_err", "X_err"][seed % 6]
+    kind = [*_REMARKS][seed % len(_REMARKS)]
     true = rng.normal(size=(n, d)) @ (np.eye(d) + 0.4)
     E = rng.uniform(0.2, 1.0, size=true.shape)
+    if kind.startswith("grows"):
+        E = 0.3 * np.abs(true) + 0.1
     X = true + E * rng.normal(size=true.shape)
+    if kind == "grows as measured":
+        E = 0.3 * np.abs(X) + 0.1
     w, scatter, e = rng.normal(size=d), rng.normal(size=n), np.zeros(n)
     if kind == "tails":  # of a size that errors of the features do not hide
         scatter = np.linalg.norm(w) * rng.standard_t(2, size=n)
@@ -381,15 +429,7 @@ def remarks(seed: int) -> Counter:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         MeasuredRegressor(cv=None).fit(X, y, X_err=E, y_err=e)
-    words = {
-        "plain": "",
-        "tails": "heavy tails",
-        "wild y": "Look at row",
-        "wild x": "turns the line",
-        "y_err": "y scatters less",
-        "X_err": "scatter less than X_err",
-    }[kind]
-    said = any(words in str(each.message) for each in caught)
+    said = any(_REMARKS[kind] in str(each.message) for each in caught)
     return Counter({kind: 1, f"{kind} warned of": said})
 
 
@@ -402,7 +442,8 @@ def main() -> int:
     parser.add_argument("--misfits", type=int, default=300)
     parser.add_argument("--lines", type=int, default=2000)
     parser.add_argument("--slopes", type=int, default=200, help="per cell")
-    parser.add_argument("--remarks", type=int, default=600)
+    parser.add_argument("--intervals", type=int, default=60, help="lines per cell")
+    parser.add_argument("--remarks", type=int, default=800)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -428,14 +469,26 @@ def main() -> int:
         wrong += found["lumps warned of"] < 0.9 * found["lumps"]
         found = sum(pool.map(remarks, seeds(options.remarks)), Counter())
         print(f"remarks: {dict(found)}", flush=True)
-        for kind in ("plain", "tails", "wild y", "wild x", "y_err", "X_err"):
+        for kind in _REMARKS:
             share = found[f"{kind} warned of"] / max(found[kind], 1)
-            wrong += share > 0.02 if kind == "plain" else share < 0.9
+            # Errors that grow with true values may change no slope by its error.
+            least = 0.7 if kind == "grows" else 0.9
+            wrong += share > 0.02 if kind == "plain" else share < least
         print("slopes and new targets within 90 % intervals")
         for cell in [(n, d, loss) for loss in ("gaussian", "absolute")
                      for n in (20, 50, 200, 1000) for d in (1, 3)]:  # fmt: skip
             parts = pool.map(partial(slopes, cell), seeds(options.slopes))
             wrong += _covered(cell, np.array(list(parts)))
+        print("true targets in 90 % intervals: all, thirds by spread; in ±1.645 std")
+        for cell in [(kernel, n, d, y_err) for kernel in ("linear", "rbf")
+                     for n in (40, 100, 400) for d in (2, 5)
+                     for y_err in (0.0, 0.6, 2.0)]:  # fmt: skip
+            # Curves take five to fifty times as long.
+            fewer = 1 if cell[0] == "linear" else 7 if cell[1] == 400 else 3
+            parts = pool.map(
+                partial(intervals, cell), seeds(options.intervals // fewer)
+            )
+            wrong += _contained(cell, np.array(list(parts)))
         print("observed over stated, in ranges of what is stated, from", _RANGES[:-1])
         for cell in [(n, d, c, kernel) for kernel in ("linear", "rbf")
                      for c in (False, True) for n in (20, 50, 200, 1000)
@@ -467,6 +520,20 @@ def _covered(cell: tuple, found: np.ndarray) -> int:
     shown = (f"{share:.3f} ± {error:.3f}" for share, error in pairs)
     print(f"{loss:<9} n={n:<5} d={d:<3}", *shown, flush=True)
     return off
+
+
+def _contained(cell: tuple, found: np.ndarray) -> int:
+    """Print one line; how many fractions are outside their bounds, chance aside."""
+    if len(found) < 2:
+        return 0
+    kernel, n, d, y_err = cell
+    mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / len(found) ** 0.5
+    low, high = _COVERED.T
+    bad = ~((mean + 2 * error >= low) & (mean - 2 * error <= high))
+    shown = (f"{m:.3f}{'!' if b else ' '}" for m, b in zip(mean, bad, strict=True))
+    print(f"{kernel:<7} n={n:<5} d={d:<3} y_err={y_err:<4}", *shown, f"± {error[0]:.3f}",
+          flush=True)  # fmt: skip
+    return int(bad.sum())
 
 
 def _report(name: str, cell: tuple, found: np.ndarray) -> int:
