@@ -51,7 +51,8 @@ class Drawn:
             moments = [*data.X.map(_moments)]
             places = _Places.of(moments, data.classes, seed)
             found = _as_rows([*data.X.map(places)], data)
-        rows = found.take(places.order(found.y))
+        shuffled = check_random_state(seed).permutation(found.n)
+        rows = found.take(shuffled)
         return cls(places.weighted(rows), _scale(moments, rows.d), places.complete)
 
 
@@ -97,7 +98,6 @@ class _Places:
     drawn: dict  # label: numbers
     counts: dict  # label: rows in all
     before: dict  # chunk number: label: rows in the chunks before
-    seed: int
 
     @classmethod
     def of(cls, moments: list[_Moments], classes: np.ndarray, seed: int) -> _Places:
@@ -108,14 +108,12 @@ class _Places:
             before[each.number] = dict(counts)
             for label in labels:
                 counts[label] += each.counts.get(label, 0)
-        random, drawn = check_random_state(seed), {}
-        sizes = _sizes(np.array([*counts.values()]))
+        drawn, sizes = {}, _sizes(np.array([*counts.values()]))
         for label, size in zip(labels, sizes.tolist(), strict=True):
-            places = sample_without_replacement(
-                counts[label], size, random_state=random
-            )
+            # Of one seed: the order of the classes does not matter.
+            places = sample_without_replacement(counts[label], size, random_state=seed)
             drawn[label] = np.sort(places)
-        return cls(drawn, counts, before, seed)
+        return cls(drawn, counts, before)
 
     @property
     def complete(self) -> bool:
@@ -123,19 +121,14 @@ class _Places:
         return all(len(self.drawn[label]) == n for label, n in self.counts.items())
 
     def __call__(self, chunk: S) -> S:
-        """The rows of a chunk that are drawn."""
+        """The rows of a chunk that are drawn, in their order."""
         chunk, rows = _plain(chunk), []
         for label, places in self.drawn.items():
             own = np.flatnonzero((chunk.y == label) & (chunk.weight > 0))
             first = self.before[chunk.number][label]
             start, stop = np.searchsorted(places, [first, first + len(own)])
             rows.append(own[places[start:stop] - first])
-        return chunk.take(np.concatenate(rows))
-
-    def order(self, y: np.ndarray) -> np.ndarray:
-        """A random order of the rows drawn, however they came in chunks."""
-        by_class = np.argsort(np.searchsorted([*self.drawn], y), kind="stable")
-        return check_random_state(self.seed).permutation(by_class)
+        return chunk.take(np.sort(np.concatenate(rows)))
 
     def weighted(self, rows: TrainingRows) -> TrainingRows:
         """Weights that make up for classes of which more were drawn than of others."""

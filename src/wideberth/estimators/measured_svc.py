@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from types import MethodType
 from typing import ClassVar
 
@@ -31,8 +32,9 @@ from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training import read_rows
 from wideberth.estimators.verdict import Verdict, verdict
-from wideberth.measurement.population import block_rows, read_variances
+from wideberth.measurement.population import Measurements, block_rows, read_variances
 from wideberth.measurement.radius import check_confidence
+from wideberth.measurement.row_order import row_order
 from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
 from wideberth.problem.arrays import quietly
@@ -270,21 +272,30 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
         if not weights.any():
             raise ValueError("sample_weight is zero for every row; give some > 0.")
         data = Samples(X, y, weights, errors=() if E is None else (E,))
+        weighty = np.flatnonzero(weights > 0)  # others might as well be absent
         with config_context(enable_metadata_routing=False):  # none inside
-            self._fit(data)
+            self._fit(data, weighty[self._order(data.take(weighty))])
         self._measured = E is not None and bool(np.any(E))
         return self
 
-    def _fit(self, data: Samples) -> None:
+    def _order(self, data: Samples) -> np.ndarray:
+        """Numbers of rows, such that their order and names of classes do not matter."""
+        E = 0.0 if data.X_err is None else data.X_err
+        labels = np.unique(data.y, return_inverse=True)[1]
+        part = Measurements(data.X, *read_variances(E, data.X))
+        return row_order(part, labels, data.weight)
+
+    def _fit(self, data: Samples, rows: np.ndarray) -> None:
+        """Fit to some rows of the data, in this order."""
         wanted = self.cv is not None or self.probability
         self.C_ = self.C
         classifier = self._classifier(self.C, self.gamma, self.radius)
         with quietly():  # what folds repeat; the model says it of itself
-            folds = self._folds(data) if wanted else []
+            folds = self._folds(data, rows) if wanted else []
             if self.cv is not None:
                 classifier = self._chosen(folds)
                 self.C_ = classifier.C
-        self.pipeline_ = self._trained(_weighty(data), classifier)
+        self.pipeline_ = self._trained(data, rows, classifier)
         last = self.pipeline_[-1]
         self.radius_, self.classes_ = last.radius_, last.classes_
         self.coef_, self.intercept_ = last.coef_, last.intercept_
@@ -475,20 +486,28 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
                 "the best; set cv=5, or give one value."
             )
 
-    def _trained(self, data: Samples, classifier) -> RobustPipeline:
-        steps = StandardScaler(), self._features(), classifier
+    def _trained(self, data: Samples, rows: np.ndarray, classifier) -> RobustPipeline:
+        data = data.take(rows)
+        steps = StandardScaler(), self._features(rows), classifier
         pipeline = make_robust_pipeline(*steps)
         name = pipeline.steps[-1][0]
         given = {"X_err": data.X_err, "sample_weight": data.weight}
         own = {f"{name}__{key}": value for key, value in given.items()}
-        return pipeline.fit(data.X, data.y, **own)
+        pipeline.fit(data.X, data.y, **own)
+        last = pipeline[-1]
+        order = np.argsort(rows[last.support_])
+        last.support_ = rows[last.support_][order]
+        last.dual_coef_ = last.dual_coef_[:, order]
+        return pipeline
 
-    def _features(self) -> TrueFeatures:
-        return TrueFeatures(
+    def _features(self, rows: np.ndarray) -> TrueFeatures:
+        features = TrueFeatures(
             self.n_components,
             verbose=self.verbose,
             random_state=self.random_state,
         )
+        features._sorted_rows = rows
+        return features
 
     @property
     def _Cs(self) -> list:
@@ -543,30 +562,35 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
             for k, label in enumerate(self.classes_[-scores.values.shape[-1] :])
         ]
 
-    def _folds(self, data: Samples) -> list[HeldOut]:
-        """Parts to train on and parts left out; none where a class has one row."""
-        cv = self.cv
+    def _folds(self, data: Samples, rows: np.ndarray) -> list[HeldOut]:
+        """Parts to train on and parts left out; none where a class has one row.
+
+        An int makes folds of the sorted rows. Splitters and iterables make them of the
+        rows in the order in which they were given.
+        """
+        cv, sorted_data = self.cv, data.take(rows)
         if cv is None:
-            data = _weighty(data)
-            fewest = np.unique(data.y, return_counts=True)[1].min()
+            fewest = np.unique(sorted_data.y, return_counts=True)[1].min()
             if fewest < 2:
                 return []
             cv = min(int(fewest), check_cv().get_n_splits())
-        splits = list(check_cv(cv, data.y, classifier=True).split(data.X, data.y))
-        check_folds(splits, data.y, data.weight, every=self.probability)
+        by_number = isinstance(cv, Integral)
+        given = sorted_data if by_number else data
+        splits = [*check_cv(cv, given.y, classifier=True).split(given.X, given.y)]
+        check_folds(splits, given.y, given.weight, every=self.probability)
 
         def held_out(fold: Split) -> HeldOut:
-            train, test = (_weighty(data.take(r)) for r in (fold.train, fold.test))
-            steps = make_pipeline(StandardScaler()), self._features()
+            parts = fold.train, fold.test
+            if by_number:
+                chosen = [rows[part] for part in parts]
+            else:
+                chosen = [rows[np.isin(rows, part)] for part in parts]
+            train, test = map(data.take, chosen)
+            steps = make_pipeline(StandardScaler()), self._features(chosen[0])
             given = train.X, train.y, train.X_err
             return HeldOut(train, test, Denoised.fit(*steps, *given, {}))
 
         return run_folds(held_out, splits)
-
-
-def _weighty(data: Samples) -> Samples:
-    """Rows whose weight is not 0: others might as well be absent."""
-    return data.take(np.flatnonzero(data.weight > 0))
 
 
 @dataclass(frozen=True)

@@ -583,7 +583,7 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
     given, in_memory = model._options, isinstance(data, TrainingRows)
     places = data.positives
     model.noise_, options = model._noise(), given.solving(model.tol)
-    seeds = given.seeds(len(data.labels))
+    (seed,) = given.seeds(1)  # for all classes, so that their order does not matter
     train = data.trainer(statement_of(model))
     tasks = [
         partial(
@@ -591,7 +591,7 @@ def fit_classes(model, data: TrainingRows | TrainingChunks) -> list[Warning]:
             k,
             replace(
                 options,
-                random_state=seeds[k],
+                random_state=seed,
                 callback=_watcher(model, given, data.labels[k], in_memory),
             ),
         )

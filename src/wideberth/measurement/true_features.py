@@ -37,6 +37,7 @@ from wideberth.measurement.population import (
     posterior_of,
     read_variances,
 )
+from wideberth.measurement.row_order import row_order
 from wideberth.measurement.uncertainty import PopulationUncertainty
 from wideberth.noise.reading import IN_SEARCHES, in_order_of
 from wideberth.problem.arrays import host
@@ -156,10 +157,14 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    #: Given by models whose rows are in `row_order` already: what users call them.
+    _sorted_rows: np.ndarray
+
     def fit(self, X, y=None, *, X_err=None):
         """Learn the population from measurements, of at most 100 000 rows.
 
-        If there are more rows, 100 000 are drawn at random, always the same ones.
+        If there are more rows, 100 000 are drawn at random, always the same ones. The
+        order of the rows and the names of classes do not matter.
 
         Parameters
         ----------
@@ -180,6 +185,13 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self._validate_params()
         part, labels, rows = self._gather(X, y, X_err)
+        sorted_rows = self.__dict__.pop("_sorted_rows", None)
+        if sorted_rows is None:
+            order = row_order(part, labels)
+            part, rows = part[order], rows[order]
+            labels = None if labels is None else labels[order]
+        else:
+            rows = sorted_rows[rows]
         refuse_empty_columns(part.values, self._names())
         # So that units do not matter; features that never vary have none.
         centre, variance = marginals(part, self.max_iter, self.tol**0.5)
