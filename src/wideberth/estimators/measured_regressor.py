@@ -909,9 +909,7 @@ def _shift(line: MeasuredLine, data: Targets, names, columns: list[int]) -> str:
     variances = np.broadcast_to(mean, part.values.shape).copy()
     covariances = part.covariances.copy()
     covariances[:] = covariances.mean(axis=0) if len(covariances) else 0.0
-    equal = Targets(
-        Measurements(part.values, variances, covariances), data.y, data.errors
-    )
+    equal = replace(data, part=Measurements(part.values, variances, covariances))
     other = MeasuredLine.fit(equal, line.loss, line.prior)
     slopes, others = (each.unit * each.coef / each.scale for each in (line, other))
     stds = line.coef_std(data), other.coef_std(equal)
