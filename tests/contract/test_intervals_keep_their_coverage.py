@@ -12,7 +12,7 @@ import pytest
 
 from wideberth import MeasuredRegressor
 
-COVERAGE, FEATURES, TABLES, NEW = 0.8, 5, 24, 400
+COVERAGE, FEATURES, TABLES, NEW = 0.8, 5, 14, 400
 
 
 def covered(n: int, seed: int) -> float:

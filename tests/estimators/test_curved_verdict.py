@@ -250,7 +250,7 @@ def test_chance_margin_and_spread_are_those_of_drawing_true_features(fitted):
 def test_the_share_is_what_knowing_the_cell_explains_at_least():
     _, X, E, y = rings(d=2, gaps=0.0)
     model = curved().fit(X, y, X_err=E)
-    X, E = X[:40], E[:40]
+    X, E = X[:12], E[:12]
     found = model.verdict(X, X_err=E)
     scaler, features, machine = model.pipeline_
     post = features.posterior(scaler.transform(X), E / scaler.scale_)
