@@ -631,14 +631,18 @@ def _no_folds(result: FitResult) -> Advice:
     counts = result.data.classes
     if result.interrupted:
         why = "Cross-validation was interrupted before two folds were done"
+        remedy = "Fit again to measure it."
     elif counts:
         rare = min(counts, key=counts.__getitem__)
         why = f"The class {rare} has a single row, so there is no cross-validation"
+        remedy = "Add rows of this class, or leave it out."
     else:
         why = "There are too few rows for cross-validation"
+        remedy = "Add rows."
     unknown = "accuracy" if counts else "error"
     return Advice(
-        "no-cross-validation", f"{why}: the {unknown} on new rows is unknown."
+        "no-cross-validation",
+        f"{why}: the {unknown} on new rows is unknown. {remedy}",
     )
 
 

@@ -81,9 +81,11 @@ def run(options: FitOptions, opened: Opened) -> int:
         for advice in result.warnings:
             output.warn(advice.text)
     if result.interrupted:
-        told = "it is not cross-validated: this was before two folds were done"
+        told = (
+            "it is not cross-validated: the interrupt came before two folds were done"
+        )
         if (found := result.evaluation) is not None:
-            told = f"its figures are those over {found.folds} of {found.planned} folds"
+            told = f"its figures are from {found.folds} of {found.planned} folds"
         output.warn(f"interrupted. The model is kept; {told}.")
         return 130
     return 3 if any(advice.serious for advice in result.warnings) else 0

@@ -446,9 +446,12 @@ class _FarValues:
             output.warn(
                 f"{where}: {far} of {counted(known, 'value')} in column "
                 f"{quoted(names[j])} {agree(far, 'lies', 'lie')} far outside the range "
-                f"of training, {low} to {high}: from {least} to {largest}. Check the "
-                "unit."
+                f"of training, {low} to {high}: they range from {least} to {largest}. "
+                "Check the unit."
             )
         if more := [names[j] for j in many[_DESCRIBED:]]:
             about = agree(len(more), "column", "columns")
-            output.warn(f"{where}: so do values of the {about} {listed(more)}.")
+            output.warn(
+                f"{where}: many values of the {about} {listed(more)} lie far outside "
+                "the range of training, too. Check the units."
+            )

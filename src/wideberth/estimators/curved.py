@@ -310,7 +310,8 @@ class JudgedCurve(Judged):
         """Refused: behind a kernel the score of a normal error is not normal."""
         raise ValueError(
             "chance_of_change is for linear models. With a kernel the certified radius "
-            "is a lower bound, and no chance follows from it."
+            "is a lower bound and no z-score. Use certified_radius, or train a "
+            "linear model."
         )
 
     def radii(self, radius, X_err):

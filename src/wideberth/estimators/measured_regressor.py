@@ -470,8 +470,8 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         if place > len(scores):
             most = len(scores) / (len(scores) + 1)
             raise ValueError(
-                f"coverage={coverage} cannot be held with {len(scores)} held-out rows; "
-                f"give at most {math.floor(most * 1e4) / 1e4}, or train on "
+                f"coverage={coverage} cannot be reached with {len(scores)} held-out "
+                f"rows; give at most {math.floor(most * 1e4) / 1e4}, or train on "
                 "more rows."
             )
         return float(scores[place - 1])
