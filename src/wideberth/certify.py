@@ -13,7 +13,7 @@ weight vector w are the case w_1 = −w_0 = w/2, where r(x) = |f(x)|/Ω(w).
 A random move that is normal with the covariance of U, an ellipsoid, changes f_p − f_k
 by a normal number of standard deviation Ω(w_p − w_k). With r_k for class k it changes
 the class with a chance of Σ_k Φ(−r_k) at most, and of Φ(−r) for two classes (theory
-§22).
+§1.4).
 
 With error bars every sample has a set U_i of its own, and κ_i in place of Ω (theory
 §8): r(x_i) counts its own errors.

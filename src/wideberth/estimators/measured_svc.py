@@ -374,13 +374,15 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
 
         * **Random errors.** For a linear model r is a z-score. Suppose that normal
           errors of the stated size (scales, covariance or `X_err`) are added to the
-          row, and that they are independent of the training. The class then changes
-          with a chance of Φ(−r): 16 % for r = 1, 2.3 % for r = 2, 0.1 % for r = 3. With
-          K classes the chance is at most (K − 1) Φ(−r). With `noise="l2"` and errors of
-          standard deviation σ in every column it is Φ(−r/σ).
+          row. They are independent of the training and, unless you state covariances,
+          of each other. With two classes, the class then changes with a chance of
+          Φ(−r), where Φ is the normal distribution function: 16 % for r = 1, 2.3 % for
+          r = 2, 0.1 % for r = 3. With K classes the chance is at most (K − 1) Φ(−r).
+          With `noise="l2"` and errors of standard deviation σ in every column, take r/σ
+          in place of r.
         * **All columns at once.** In the worst direction smaller errors suffice: in d
-          columns, errors of r/√d each can be enough. If you mean such errors, use
-          `Box`.
+          columns, errors of r/√d units in each column can be enough. If you mean such
+          errors, use `Box`.
         * **Not covered.** For boxes, cross-polytopes and kernels r is no z-score. And
           Φ(−r) is not the chance that the true features of a measured row belong to
           another class; `MeasuredSVC` estimates that chance.
