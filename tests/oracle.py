@@ -419,7 +419,9 @@ class Solved:
     margins: np.ndarray
 
 
-def make_solved(seed: int, *, n=40, d=4, noise="l2", radius=0.3, intercept=None):
+def make_solved(
+    seed: int, *, n=40, d=4, noise="l2", radius=0.3, intercept=None, at_margin=0.2
+):
     """A problem built around its optimum (theory §2).
 
     With robust margins m_i ≤ 1 where α_i = c_i, ≥ 1 where α_i = 0 and 1 between, rows
@@ -428,11 +430,14 @@ def make_solved(seed: int, *, n=40, d=4, noise="l2", radius=0.3, intercept=None)
 
     have the margins m_i at (w,b), and Σα_i z_i = w + sv with a subgradient v of Ω at w
     iff ‖w‖² = Σα_i(m_i − y_i b) and Σα_i t_i = s(v − Ω(w) w/‖w‖²): then w is optimal.
+    Two rows and the fraction `at_margin` of the others have m_i = 1 and 0 < α_i < c_i.
     """
     rng = np.random.default_rng([seed, 31])
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     y[:2] = 1, -1
-    kind = rng.choice(["margin", "full", "zero"], size=n, p=[0.2, 0.4, 0.4])
+    kind = rng.choice(
+        ["margin", "full", "zero"], size=n, p=[at_margin, *2 * [(1 - at_margin) / 2]]
+    )
     kind[:2] = "margin"
     m = np.where(kind == "full", rng.uniform(0.0, 1.0, size=n), 1.0)
     m = np.where(kind == "zero", 1 + rng.exponential(size=n), m)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracle import make_solved
+from oracle import make_solved, omega
 from wideberth import screen
 
 NOISES = {
@@ -57,6 +57,55 @@ def test_no_decision_and_no_bound_is_wrong(seed, noise, intercept, region, close
         size = 1e-11 * (1 + np.abs(solved.margins))
         assert np.all(found.lower <= solved.margins + size)
         assert np.all(found.upper >= solved.margins - size)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(REGIONS),
+    st.sampled_from(sorted(NOISES)),
+    st.sampled_from([0.0, 0.1, 1.0]),
+    st.booleans(),
+)
+@settings(max_examples=300)
+def test_bounds_contain_the_optimum_where_it_lies_on_the_boundary(
+    seed, region, noise, radius, primal
+):
+    """No region may be smaller than the theorem says.
+
+    From w* moved along what the rows at the margin do not see, or from α* moved on these
+    rows, the gap is exactly what the theorem divides up. Rows of no weight along the
+    move, and with noise of any size, then have nearly their extreme margin at w*.
+    """
+    rng = np.random.default_rng(seed)
+    solved = make_solved(seed, d=4, noise=NOISES[noise], radius=radius, at_margin=0.0)
+    stated, y = dict(solved.arguments), solved.arguments["y"]
+    Z = y[:, None] * stated["X"]
+    w, alpha = solved.w.copy(), solved.alpha.copy()
+    if primal:
+        move = rng.normal(size=4)
+        move -= np.linalg.pinv(Z[:2]) @ (Z[:2] @ move)
+        room = np.abs(solved.margins - 1)[2:] / np.abs(Z[2:] @ move)
+        move *= 0.5 * room.min()
+        w += move
+    else:
+        c = stated["sample_weight"][:2]
+        changed = np.clip(alpha[:2] * rng.uniform(0.2, 2, size=2), 0, c)
+        move = (changed - alpha[:2]) @ Z[:2]
+        alpha[:2] = changed
+    unit, along = np.linalg.norm(move), solved.w / np.linalg.norm(solved.w)
+    probes = rng.uniform(-1, 1, size=(400, 1)) * move / unit
+    probes += rng.uniform(-1, 1, size=(400, 1)) * along
+    probes += 0.3 * rng.normal(size=probes.shape) * rng.integers(0, 2, size=(400, 1))
+    radii = rng.choice([0.0, 0.3, 1.0, 3.0], size=400)
+    stated["X"] = np.vstack([stated["X"], probes])
+    stated["y"] = np.append(y, np.ones(400))
+    stated["sample_weight"] = np.append(stated["sample_weight"], np.zeros(400))
+    stated["radius"] = np.append(stated["radius"], radii)
+    found = screen(w=w, alpha=np.append(alpha, np.zeros(400)), region=region, **stated)
+    margins = probes @ solved.w - radii * omega(NOISES[noise], solved.w)
+    size = 1e-9 * np.linalg.norm(solved.w)
+    assert np.all(found.lower[-400:] <= margins + size)
+    assert np.all(found.upper[-400:] >= margins - size)
 
 
 #: Samples decided on the fixed problems below, of 1200 for each pair, by version 0.3. A region or a test that gets looser costs users time, and nothing else
