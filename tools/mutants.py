@@ -51,7 +51,9 @@ CACHE = ROOT / ".mutants"
 FOLDERS = ["kernels", "problem", "noise", "screening", "measurement", "estimators"]
 FOLDERS += ["data", "cli"]
 #: Tests that may be chosen; pages and examples start processes of their own.
-TESTS = [f"tests/{folder}" for folder in (*FOLDERS, "solvers", "test_arguments.py")]
+TESTS = [
+    f"tests/{part}" for part in (*FOLDERS, "solvers", "contract", "test_arguments.py")
+]
 #: What is said of a mutant of a kernel that the compiler refuses.
 NO_CODE = "does not compile"
 #: Share of the sample that must be killed.
