@@ -66,11 +66,15 @@ def test_the_remedy_gives_the_true_slopes():
 
 def test_the_warning_states_the_slope_that_the_remedy_gives():
     X, E, y = simulated(0, "measured")
-    _, texts = said(X, E, y)
+    first, texts = said(X, E, y)
     (text,) = (each for each in texts if WORDS in each)
-    column = int(text.split("the slope of ")[1].split()[0])
-    model, _ = said(X, np.sqrt(np.mean(E**2, axis=0)) + 0 * E, y)
-    assert f" is {model.coef_[column]:.3g} ± {model.coef_std_[column]:.2g} " in text
+    column = int(text.split("that of ")[1].split()[0])
+    other, _ = said(X, np.sqrt(np.mean(E**2, axis=0)) + 0 * E, y)
+    given, equal = (
+        f"{each.coef_[column]:.3g} ± {each.coef_std_[column]:.2g}"
+        for each in (first, other)
+    )
+    assert f" is {given}, and {equal} with the root mean square" in text
 
 
 @pytest.mark.parametrize("n", [60, 500])

@@ -12,12 +12,12 @@ import pytest
 from wideberth import MeasuredRegressor
 
 
-def table(rng, n, kernel, exact):
-    true = rng.normal(size=(n, 2))
+def table(rng, n, kernel, exact, features=2):
+    true = rng.normal(size=(n, features))
     E = np.zeros(true.shape) if exact else rng.uniform(0.05, 0.6, size=true.shape)
     X = true + E * rng.normal(size=true.shape)
     if kernel == "linear":
-        middle = true @ [1, -0.5]
+        middle = true[:, 0] - 0.5 * true[:, 1]
     else:
         middle = np.sin(2 * true[:, 0]) + 0.5 * true[:, 1] ** 2
     return X, E, middle + 0.3 * rng.normal(size=n)
@@ -55,7 +55,7 @@ def test_the_std_of_a_curve_is_that_of_new_targets(exact):
 
 def test_the_scatter_of_a_curve_is_not_that_of_the_rows_it_passes_through():
     rng = np.random.default_rng(0)
-    X, _, t = table(rng, 100, "rbf", exact=True)
+    X, _, t = table(rng, 100, "rbf", exact=True, features=5)
     for cv in (None, 5):
         model = MeasuredRegressor(kernel="rbf", cv=cv).fit(X, t)
         assert 0.25 < model.scatter_ < t.std()

@@ -131,7 +131,7 @@ def test_units_of_x_and_y_change_the_units_of_the_answer(loss, unit):
     np.testing.assert_allclose(other.coef_std_ * unit, one.coef_std_, rtol=1e-6)
     other = MeasuredRegressor(loss).fit(X, unit * y, X_err=E)
     ends = other.predict_interval(X, E) / unit, one.predict_interval(X, E)
-    np.testing.assert_allclose(*ends, rtol=0, atol=1e-3 * y.std())
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-6 * y.std())
 
 
 def test_covariances_of_errors_are_taken():

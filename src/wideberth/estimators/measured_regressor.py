@@ -905,10 +905,11 @@ def _depending_errors(line: MeasuredLine, part: Measurements) -> list[int]:
 
 
 def _shift(line: MeasuredLine, data: Targets, names, columns: list[int]) -> str:
-    """A sentence about a slope that changes with equal errors; empty if none does.
+    """Sentences about a slope that changes with equal errors; empty if none does.
 
     With the same error in every row, the root mean square, slopes are right also where
-    errors depend on true values: only the mean of their squares enters.
+    errors depend on true values: only the mean of their squares enters. A few rows may
+    decide that mean, as for magnitudes near a detection limit.
     """
     if line.curve is not None:
         return ""
@@ -930,11 +931,12 @@ def _shift(line: MeasuredLine, data: Targets, names, columns: list[int]) -> str:
     more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
     return (
         f"X_err of {column}{shown}{more} depends on the values: rows with large errors "
-        "differ from the others by more than their errors explain. This makes slopes "
-        "wrong. With the root mean square of X_err as the error of every row the slope "
-        f"of {names[j]} is {others[j]:.3g} ± {stds[1][j]:.2g} instead of "
-        f"{slopes[j]:.3g} ± {stds[0][j]:.2g}: give those errors, or take logarithms of "
-        "values whose errors grow in proportion to them."
+        "differ from the others by more than their errors explain. Slopes depend on "
+        f"which errors are used: that of {names[j]} is {slopes[j]:.3g} ± "
+        f"{stds[0][j]:.2g}, and {others[j]:.3g} ± {stds[1][j]:.2g} with the root mean "
+        "square of X_err as the error of every row. Give those errors, unless a few "
+        "rows decide their mean square, or take logarithms of values whose errors grow "
+        "in proportion to them."
     )
 
 
