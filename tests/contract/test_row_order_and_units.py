@@ -88,7 +88,7 @@ def test_classifiers_depend_on_the_data_alone(settings, classes, kind, seed):
 @pytest.mark.parametrize(
     "settings", [{}, {"loss": "absolute"}, {"kernel": "rbf", "cv": 2}]
 )
-@pytest.mark.parametrize(("seed", "kind"), [(0, "plain"), (1, "missing"), (2, "plain")])
+@pytest.mark.parametrize(("seed", "kind"), [(0, "plain"), (1, "missing")])
 def test_regressions_depend_on_the_data_alone(settings, seed, kind):
     X, E, t, _, Z, F = measured(seed, kind)
     e = 0.2 * np.random.default_rng(seed).random(len(t))

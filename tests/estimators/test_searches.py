@@ -43,7 +43,7 @@ def test_a_search_says_once_what_its_folds_repeat():
     said = warned(lambda: search.fit(X, Y))
     assert len(said) == len(set(said)) == 3  # of the chosen model, for each class
     few, y = X[::3], Y[::3] == 1
-    model = MeasuredSVC(radius=80, probability=True)
+    model = MeasuredSVC(radius=80, probability=True, n_components=1)
     (said,) = warned(lambda: model.fit(few, y, X_err=np.ones_like(few)))
     assert "The critical radius (one for all samples)" in said
 

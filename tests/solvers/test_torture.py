@@ -1,4 +1,4 @@
-"""Every thirty-second case of `make torture`, and proof that its harness can fail."""
+"""Every forty-eighth case of `make torture`, and proof that its harness can fail."""
 
 import itertools
 import time
@@ -21,8 +21,8 @@ def test_the_problems_are_many_and_distinct():
 
 
 def test_every_family_ends_in_a_certificate_or_in_plain_words():
-    results = run([case for _, some in FAMILIES for case in list(some)[::32]])
-    assert len(results) > 50
+    results = run([case for _, some in FAMILIES for case in list(some)[::48]])
+    assert len(results) > 35
     broken = {r.title: r.complaints for r in results if r.outcome == "wrong"}
     assert not broken
     certified = sum(result.outcome == "certified" for result in results)
