@@ -142,7 +142,8 @@ class MeasuredRegressor(RegressorMixin, MeasuredModel):
         curve it is "absolute": the regression of one Gaussian population is a line.
     cv : int, splitter or iterable, default=5
         Folds to calibrate `predict_interval`; each takes one more fit. An int makes
-        random folds, always the same ones. With None there are no intervals.
+        folds that do not depend on the order of rows; others refer to the rows as
+        given. With None there are no intervals.
     shrinkage : "auto" or float, default=0.0
         Weight, in rows, of the prior that columns are uncorrelated, as for
         `TrueFeatures`. It makes slopes smaller, and with few rows less variable.

@@ -135,8 +135,9 @@ class MeasuredSVC(ClassifierMixin, MeasuredModel):
     n_components : {"auto", "per_class"} or int, default="auto"
         Number of Gaussians of the population, as for `TrueFeatures`.
     cv : int, splitter or iterable, default=None
-        Folds to choose C and the radius by accuracy on the rows left out, with their
-        own errors. None uses `C` and `radius` as given.
+        Folds to choose C and the radius by accuracy on held-out rows, with their own
+        errors. An int makes folds that do not depend on the order of rows; others
+        refer to the rows as given. None uses `C` and `radius` as given.
     Cs : array, default=None
         Values of C to choose from. None is (0.01, 0.1, 1, 10), and with a kernel, whose
         features have length 1 at most, (0.1, 1, 10, 100).
