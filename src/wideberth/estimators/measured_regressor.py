@@ -537,7 +537,7 @@ class MeasuredLine:
         """
         joined = data.joined()
         centre, scale, varies = _units(joined)
-        scaled, d = joined.scaled(centre, scale), len(centre) - 1
+        scaled, d = joined.scaled(centre, scale).rounded(), len(centre) - 1
         if loss == "absolute":
             varies[-1] = False
         part = scaled.columns(varies)
@@ -549,7 +549,7 @@ class MeasuredLine:
             found.population, float(prior.rows[0]), found.converged,
         )  # fmt: skip
         if loss == "absolute":
-            return line._absolute(data, gamma, scatter)
+            return line._absolute(scaled, gamma, scatter)
         if not varies[-1]:
             return line
         mean, spread = found.population.means[0], found.population.covariances[0]
@@ -571,6 +571,10 @@ class MeasuredLine:
 
     def posteriors(self, part: Measurements) -> Iterator[Posterior]:
         """Posteriors in standard units, block by block."""
+        return self._posteriors(part.scaled(self.centre, self.scale))
+
+    def _posteriors(self, scaled: Measurements) -> Iterator[Posterior]:
+        """Posteriors of features that are given in standard units."""
         columns = self.varies[:-1]
         m = int(columns.sum())
         own = Population(
@@ -578,8 +582,7 @@ class MeasuredLine:
             self.population.means[:, :m],
             np.ascontiguousarray(self.population.covariances[:, :m, :m]),
         )
-        scaled = part.scaled(self.centre, self.scale).columns(columns)
-        for block in scaled.blocks(block_rows(len(columns))):
+        for block in scaled.columns(columns).blocks(block_rows(len(columns))):
             yield posterior_of(own, block).among(columns, np.zeros(len(columns)))
 
     def predict(self, part: Measurements) -> tuple[np.ndarray, np.ndarray]:
@@ -600,15 +603,17 @@ class MeasuredLine:
         errors = (data.errors / self.unit) ** 2
         return (data.y - values) / self.unit, np.maximum(caused, 0.0) + errors
 
-    def _absolute(self, data: Targets, gamma, asked: bool) -> MeasuredLine:
+    def _absolute(self, scaled: Measurements, gamma, asked: bool) -> MeasuredLine:
         """The line of least absolute deviations on posterior means; or the curve.
 
+        The last column of the measurements is the target.
         The second solution has the spreads of the first, which are consistent. Further
         ones changed slopes by less than a tenth of their standard errors (60 tables).
         """
-        known = [*self.posteriors(data.part)]
+        columns = np.arange(scaled.values.shape[1]) < len(self.centre)
+        known = [*self._posteriors(scaled.columns(columns))]
         features = np.concatenate([found.mean for found in known])
-        y = (data.y - self.origin) / self.unit
+        y, errors = scaled.values[:, -1], scaled.variances[:, -1]
         line, C, matrix = self, _C, np.eye(features.shape[1])
         if gamma is not None:
             curve = _curve(features, gamma)
@@ -616,7 +621,6 @@ class MeasuredLine:
             kernels = [KernelFunction(curve, self.coef, 0.0).kernels(p) for p in known]
             features = np.concatenate(kernels) @ matrix.T
             C = _chosen_C(features, y)
-        errors = (data.errors / self.unit) ** 2
         spreads, scatter = np.ones(len(y)), 0.0
         for more in (True, asked):
             weight = 1 / spreads / np.mean(1 / spreads)
@@ -753,7 +757,8 @@ def _units(part: Measurements) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     varies = (low < high) | (there & (part.variances > 0)).any(axis=0)
     size = np.maximum(np.abs(low), np.abs(high))
     size = np.where(varies & (size > 0), size, 1.0)
-    centre, variance = marginals(part.scaled(np.zeros(len(size)), size), 200, 1e-2)
+    scaled = part.scaled(np.zeros(len(size)), size).rounded()
+    centre, variance = marginals(scaled, 200, 1e-2)
     varies &= variance > 0
     scale = np.where(varies, np.sqrt(variance), 1.0) * size
     constant = np.where(np.isfinite(low), low, 0.0)

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 #: this times the diagonal of its target T. Rounding changes Σ⁺ by ε/10⁻⁶ = 2·10⁻¹⁰, far
 #: below; the scatter that it adds is a thousandth of the feature's standard deviation.
 FLOOR = 1e-6
+#: Grid of standardised numbers, far finer than measurements are, and far coarser than
+#: rounding in another unit: of 10⁶ numbers about ten meet a border of the grid.
+_GRID = 2.0**32
 #: Rows of one block of sums: many times LANES of `kernels/lanes.h`, few beside a table.
 BLOCK = 4096
 #: Entries of the covariances of one block of posteriors: 256 MB.
@@ -102,6 +105,19 @@ class Measurements:
             self.variances / scale / scale,  # scale² may overflow
             self.covariances / scale[:, None] / scale,
         )
+
+    def rounded(self) -> Measurements:
+        """The same in standard units, to a precision of 2⁻³².
+
+        Measurements in other units, which differ in their last bits, are then the same.
+        """
+
+        def to_bits(errors: np.ndarray) -> np.ndarray:
+            mantissa, exponent = np.frexp(errors)
+            return np.ldexp(np.round(mantissa * _GRID) / _GRID, exponent)
+
+        values = np.round(self.values * _GRID) / _GRID
+        return Measurements(values, to_bits(self.variances), to_bits(self.covariances))
 
 
 @dataclass(frozen=True)
